@@ -22,7 +22,7 @@ static int print_bleu(const struct clf_bleu *bleu, int json)
     if (!json) {
         printf("%.2f  %.1f/%.1f/%.1f/%.1f  brevity penalty %.3f  %lld words for %lld\n", bleu->score,
                bleu->precisions[0], bleu->precisions[1], bleu->precisions[2], bleu->precisions[3],
-               bleu->brevity_penalty, bleu->hypothesis_words, bleu->reference_words);
+               bleu->brevity_penalty, (long long)bleu->hypothesis_words, (long long)bleu->reference_words);
         return EXIT_DONE;
     }
     return result_print(json_pack("{s:f, s:[ffff], s:f, s:I, s:I}", "bleu", bleu->score, "precisions",

@@ -85,7 +85,7 @@ static json_t *n_best_array(const struct clf_model *model, const struct clf_tran
 }
 
 /* Keeps a sentence for the JSON object of its line; `user` is the stream. */
-static void keep_sentence(void *user, int line, const struct clf_sentence *sentence)
+static void keep_sentence(int line, const struct clf_sentence *sentence, void *user)
 {
     struct stream *stream = user;
     json_t *object = json_pack("{s:o, s:o}", "source", result_text(sentence->source, sentence->source_size),
@@ -180,7 +180,7 @@ static int repeat_prefix(struct clf_line **prefixes, const struct stream *stream
 }
 
 /* Prints the next part of a translation; a callback of clf_translate_options. */
-static void show(void *user, int line, const char *text, size_t size)
+static void show(int line, const char *text, size_t size, void *user)
 {
     (void)user;
     (void)line;
@@ -224,7 +224,7 @@ static clf_status write_translation(const struct stream *stream, const struct cl
 }
 
 /* Adds the output of a line to the answers; a callback of clf_translate_options. */
-static void keep_translation(void *user, int line, const struct clf_translation *translation)
+static void keep_translation(int line, const struct clf_translation *translation, void *user)
 {
     struct stream *stream = user;
     if (stream->failure.status == CLF_OK) {

@@ -29,8 +29,9 @@ static int compute(const char *const *transcripts, const char *const *references
                                       "insertions", (json_int_t)wer.insertions, "reference_words",
                                       (json_int_t)wer.reference_words));
     }
-    printf("%.2f  %lld substituted, %lld deleted, %lld inserted  %lld words\n", wer.score, wer.substitutions,
-           wer.deletions, wer.insertions, wer.reference_words);
+    printf("%.2f  %lld substituted, %lld deleted, %lld inserted  %lld words\n", wer.score,
+           (long long)wer.substitutions, (long long)wer.deletions, (long long)wer.insertions,
+           (long long)wer.reference_words);
     return EXIT_DONE;
 }
 

@@ -93,7 +93,7 @@ static clf_status run_once(struct op_bench *bench, struct clf_kernel_time *sum, 
     CLF__TRY(work(bench, context));
     CLF__TRY(clf__device_finish(bench->device));
     double elapsed = clf__seconds() - begin;
-    CLF__TRY(clf_device_profile(bench->device, &kernels, &count));
+    CLF__TRY(clf_device_profile(&kernels, &count, bench->device));
     int64_t discarded = 0;
     *sum = (struct clf_kernel_time){.name = count > 0 ? kernels[0].name : ""};
     for (int i = 0; i < count; i++) {

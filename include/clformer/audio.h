@@ -56,14 +56,14 @@ CLF_API clf_status clf_audio_open_samples(struct clf_audio **out, const float *s
 /**
  * Reads the next samples. Values outside -1 to 1 are clipped.
  *
- * @param audio the recording.
- * @param samples array of at least `wanted` elements.
- * @param wanted number of samples to read.
+ * @param samples receives the samples; an array of at least `wanted` elements.
  * @param count receives the number of samples read; less than `wanted` only at the end.
+ * @param audio the recording.
+ * @param wanted number of samples to read.
  * @return CLF_FORMAT if the remaining data is damaged or truncated, or if a sample is NaN. Packets that
  * FFmpeg cannot decode are skipped, and a warning (clf_log_set()) names the first of them.
  */
-CLF_API clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count);
+CLF_API clf_status clf_audio_read(float *samples, size_t *count, struct clf_audio *audio, size_t wanted);
 
 /** Seeks to the beginning, so that the next read returns the first samples again. Returns the errors of
  * clf_audio_read(). */

@@ -2,6 +2,8 @@
 #ifndef CLFORMER_BLEU_H
 #define CLFORMER_BLEU_H
 
+#include <stdint.h>
+
 #include <clformer/status.h>
 
 #ifdef __cplusplus
@@ -10,8 +12,8 @@ extern "C" {
 
 /* How lines are split into words. */
 typedef enum clf_bleu_words {
-    CLF_BLEU_13A,    /* the rules of mteval-v13a, sacreBLEU's default */
-    CLF_BLEU_SPACES, /* split at white space only, for tokenized text */
+    CLF_BLEU_13A = 0,    /* the rules of mteval-v13a, sacreBLEU's default */
+    CLF_BLEU_SPACES = 1, /* split at white space only, for tokenized text */
 } clf_bleu_words;
 
 /* A BLEU score and its parts. */
@@ -19,7 +21,7 @@ struct clf_bleu {
     double score;           /* 0 .. 100 */
     double precisions[4];   /* precisions of 1- to 4-grams, in percent */
     double brevity_penalty; /* 0 .. 1 */
-    long long hypothesis_words, reference_words;
+    int64_t hypothesis_words, reference_words;
 };
 
 /**

@@ -5,17 +5,22 @@
  * of the shared library follows the same rule. Within such a version:
  *
  * - Functions keep their parameters, structs keep their fields and enumerators keep their values. New
- *   enumerators are added at the end, so a program must accept an unknown status or log level.
- * - Structs that begin with `size` (clf_device_options, clf_model_options, clf_translate_options,
- *   clf_transcribe_options, clf_transcript_options, clf_recordings, clf_train_hooks) may get new fields at
- * the end. Start from the initialiser, which writes the size that the program was compiled with. A newer
- * library uses defaults for the missing fields. An older library accepts a longer struct if all unknown
- * fields are 0, which always keeps the behaviour of the older version; otherwise it returns CLF_BAD_ARGUMENT.
- * - Structs that the library returns by pointer to a single object (clf_device_info, clf_model_info,
- *   clf_device_peaks, clf_stage_times, clf_attention_maps, and the arguments of clf_train_hooks) may get new
- *   fields at the end as well. Read them through the pointer and do not copy them.
- * - Structs that are passed in arrays (clf_line, clf_translation, clf_hypothesis, clf_score, clf_kernel_time,
- *   clf_recipe_key, clf_train_sample, clf_segment, clf_word), clf_bleu and clf_wer do not change.
+ *   enumerators get new values, so a program must accept an unknown status or log level. In every enum with
+ * an AUTO, AUTO is 0.
+ * - Structs that begin with `size` may get new fields at the end.
+ *   - A program fills the structs of options and callbacks. Start from the initialiser, the function that is
+ *     named as the struct with _init: it writes the size that the program was compiled with. A newer library
+ *     uses defaults for the missing fields. An older library accepts a longer struct if all unknown fields
+ *     are 0, which always keeps the behaviour of the older version; otherwise it returns
+ *     CLF_BAD_ARGUMENT.
+ *   - The library fills the other structs and writes its own size. Read them through the pointer and do not
+ *     copy them. A field exists if it lies within `size`.
+ * - All other structs do not change. They are passed in arrays or filled by the program: clf_line,
+ *   clf_translation, clf_hypothesis, clf_score, clf_kernel_time, clf_recipe_key, clf_train_sample,
+ *   clf_segment, clf_word, clf_bleu and clf_wer.
+ *
+ * Parameters: outputs come first. A callback gets `void *payload` as its last parameter, the pointer that the
+ * program stored beside the callback. `int` has 32 bits.
  *
  * The JSON that clf_inspect() and the command write may get new keys. The texts of errors and log messages
  * are meant for people and may change at any time. */

@@ -14,42 +14,60 @@ extern "C" {
 struct clf_device;      /* an opened device; threads may share it, see clf_device_open() */
 struct clf_device_list; /* the devices that the ICD loader reports */
 
-typedef enum clf_device_kind { CLF_DEVICE_GPU, CLF_DEVICE_CPU, CLF_DEVICE_OTHER } clf_device_kind;
+typedef enum clf_device_kind {
+    CLF_DEVICE_GPU = 0,
+    CLF_DEVICE_CPU = 1,
+    CLF_DEVICE_OTHER = 2,
+} clf_device_kind;
 
 /* The kernel variant of a device: CPU kernels use wide vectors and one work-item per work-group, GPU kernels
  * use many work-items. */
-typedef enum clf_form { CLF_FORM_AUTO, CLF_FORM_CPU, CLF_FORM_GPU } clf_form;
+typedef enum clf_variant {
+    CLF_VARIANT_AUTO = 0,
+    CLF_VARIANT_CPU = 1,
+    CLF_VARIANT_GPU = 2,
+} clf_variant;
 
 /* The GEMM backend. CLBlast is used for fp32 weights and for the matrix multiplications of batched attention.
  * Weights in other precisions use the native kernels; if CLBlast was requested, a warning is logged. */
-typedef enum clf_gemm { CLF_GEMM_AUTO, CLF_GEMM_NATIVE, CLF_GEMM_CLBLAST } clf_gemm;
+typedef enum clf_gemm {
+    CLF_GEMM_AUTO = 0,
+    CLF_GEMM_NATIVE = 1,
+    CLF_GEMM_CLBLAST = 2,
+} clf_gemm;
 
 /* How attention is computed: fused in one pass without a score matrix, or as batched matrix multiplications
  * and a softmax. */
-typedef enum clf_attention { CLF_ATTENTION_AUTO, CLF_ATTENTION_FUSED, CLF_ATTENTION_BATCHED } clf_attention;
+typedef enum clf_attention {
+    CLF_ATTENTION_AUTO = 0,
+    CLF_ATTENTION_FUSED = 1,
+    CLF_ATTENTION_BATCHED = 2,
+} clf_attention;
 
 /* The instruction set level of the kernels. AUTO selects the best level that the device supports. In fp32 and
  * int8 all levels give bit-identical results. PORTABLE also disables the integer dot products that a GPU
  * reports. */
 typedef enum clf_instructions {
-    CLF_INSTRUCTIONS_AUTO,
-    CLF_INSTRUCTIONS_PORTABLE,    /* plain OpenCL C, supported by every device */
-    CLF_INSTRUCTIONS_AVX2,        /* with FMA and F16C */
-    CLF_INSTRUCTIONS_AVX_VNNI,    /* plus dot products of int8 on 256 bits */
-    CLF_INSTRUCTIONS_AVX512,      /* AVX512F and AVX512BW */
-    CLF_INSTRUCTIONS_AVX512_VNNI, /* plus dot products of int8 on 512 bits */
-    CLF_INSTRUCTIONS_AVX512_BF16, /* plus dot products of bf16 */
-    CLF_INSTRUCTIONS_AMX,  /* plus tile multiplication of int8 and bf16. Both AMX and AUTO request permission
-                              from Linux for the whole process; alternate signal stacks then need 8 KiB more */
-    CLF_INSTRUCTIONS_NEON, /* Advanced SIMD of 64-bit Arm */
-    CLF_INSTRUCTIONS_DOTPROD, /* plus dot products of int8 */
+    CLF_INSTRUCTIONS_AUTO = 0,
+    CLF_INSTRUCTIONS_PORTABLE = 1,    /* plain OpenCL C, supported by every device */
+    CLF_INSTRUCTIONS_AVX2 = 2,        /* with FMA and F16C */
+    CLF_INSTRUCTIONS_AVX_VNNI = 3,    /* plus dot products of int8 on 256 bits */
+    CLF_INSTRUCTIONS_AVX512 = 4,      /* AVX512F and AVX512BW */
+    CLF_INSTRUCTIONS_AVX512_VNNI = 5, /* plus dot products of int8 on 512 bits */
+    CLF_INSTRUCTIONS_AVX512_BF16 = 6, /* plus dot products of bf16 */
+    CLF_INSTRUCTIONS_AMX =
+        7, /* plus tile multiplication of int8 and bf16. Both AMX and AUTO request permission
+          from Linux for the whole process; alternate signal stacks then need 8 KiB more */
+    CLF_INSTRUCTIONS_NEON = 8,    /* Advanced SIMD of 64-bit Arm */
+    CLF_INSTRUCTIONS_DOTPROD = 9, /* plus dot products of int8 */
     /* GPU levels: matrix instructions for fp16, bf16 and int8, which round activations to that precision. */
-    CLF_INSTRUCTIONS_NV80, /* NVIDIA, compute capability 8.0 and later */
-    CLF_INSTRUCTIONS_MFMA, /* AMD CDNA (gfx90a). MFMA, WMMA11 and WMMA12 are compiled but untested; AUTO does
-                              not select them */
-    CLF_INSTRUCTIONS_WMMA11,   /* AMD RDNA3 */
-    CLF_INSTRUCTIONS_WMMA12,   /* AMD RDNA4 */
-    CLF_INSTRUCTIONS_EMULATED, /* NV80 emulated in plain OpenCL C, slow, for tests; AUTO does not select it */
+    CLF_INSTRUCTIONS_NV80 = 10, /* NVIDIA, compute capability 8.0 and later */
+    CLF_INSTRUCTIONS_MFMA = 11, /* AMD CDNA (gfx90a). MFMA, WMMA11 and WMMA12 are compiled but untested; AUTO
+                              does not select them */
+    CLF_INSTRUCTIONS_WMMA11 = 12, /* AMD RDNA3 */
+    CLF_INSTRUCTIONS_WMMA12 = 13, /* AMD RDNA4 */
+    CLF_INSTRUCTIONS_EMULATED =
+        14, /* NV80 emulated in plain OpenCL C, slow, for tests; AUTO does not select it */
 } clf_instructions;
 
 /* The precision in which weights are stored and matrix multiplications are computed. */
@@ -67,7 +85,8 @@ typedef enum clf_precision {
 
 /* One device of a list; the strings are owned by the list. */
 struct clf_device_info {
-    int index; /* 0 to count - 1; changes only if the installed drivers or devices change */
+    size_t size; /* size of this struct in the library, see clformer.h */
+    int index;   /* 0 to count - 1; changes only if the installed drivers or devices change */
     clf_device_kind kind;
     const char *name;
     const char *vendor;
@@ -79,8 +98,8 @@ struct clf_device_info {
     const char *pci_address; /* "0000:03:00.0"; "03:00.0" if the driver does not report the domain, "" if it
                                 reports nothing */
     const char *uuid;        /* "8932f937-d72c-4106-c12f-20bd9faed9f6"; "" if the driver does not report it */
-    unsigned compute_units;
-    unsigned clock_mhz; /* highest clock in MHz; 0 if the driver does not report it */
+    uint32_t compute_units;
+    uint32_t clock_mhz; /* highest clock in MHz; 0 if the driver does not report it */
     int shares_memory; /* 1 if the device shares the host's memory, as an integrated GPU does; 0 if the driver
                           does not report it */
     uint64_t memory_bytes;       /* global memory */
@@ -96,17 +115,17 @@ struct clf_device_info {
     int has_dot_int8;
     int has_dot_bf16;
     clf_instructions instructions; /* instruction set level */
-    clf_form form;                 /* the kernel variant that AUTO selects */
+    clf_variant variant;           /* the kernel variant that AUTO selects */
     int candidate_order; /* 0: tried first as the default device, then 1, ...; -1: used only if selected by
                             name */
     const char *order_reason; /* why the device has this candidate_order, as a phrase; for a GPU it names the
                                  next GPU */
 };
 
-/* Options for opening a device; start from CLF_DEVICE_OPTIONS_INIT. */
+/* Options for opening a device; start from clf_device_options_init(). */
 struct clf_device_options {
     size_t size; /* size of this struct, see clformer.h */
-    clf_form form;
+    clf_variant variant;
     clf_gemm gemm;
     clf_attention attention;
     clf_instructions instructions;
@@ -117,11 +136,15 @@ struct clf_device_options {
     int use_tuning; /* 1: use the results of `clformer tune` for choices that are AUTO and for tile sizes */
     int reserved;   /* 0 */
 };
-#define CLF_DEVICE_OPTIONS_INIT                                                                              \
-    {                                                                                                        \
-        sizeof(struct clf_device_options), CLF_FORM_AUTO, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO,                 \
-            CLF_INSTRUCTIONS_AUTO, 1, 0, 1, 0                                                                \
-    }
+
+/** Sets the first `size` bytes of options to the defaults. */
+CLF_API void clf_device_options_init_sized(struct clf_device_options *options, size_t size);
+
+/** Sets all options to the defaults. */
+static inline void clf_device_options_init(struct clf_device_options *options)
+{
+    clf_device_options_init_sized(options, sizeof *options);
+}
 
 /**
  * Lists every device of every platform. On a machine without devices the list is empty; this is not an error.
@@ -226,20 +249,21 @@ struct clf_kernel_time {
  * Returns the time of every kernel since the device was opened or since the last clf_device_profile_reset().
  * Waits for all enqueued work.
  *
- * @param device the device.
  * @param out receives the kernels, longest total time first; owned by the device and valid until the next
  *     call of this function or of the reset.
  * @param count receives the number of kernels; 0 if the device was opened without options.profile.
+ * @param device the device.
  * @return CLF_DEVICE if an enqueued command failed.
  */
-CLF_API clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out,
-                                      int *count);
+CLF_API clf_status clf_device_profile(const struct clf_kernel_time **out, int *count,
+                                      struct clf_device *device);
 
 /** Waits for all enqueued work and clears the times. Returns the errors of clf_device_profile(). */
 CLF_API clf_status clf_device_profile_reset(struct clf_device *device);
 
 /* The peak rates of a device per second, measured by small kernels of its kernel variant. */
 struct clf_device_peaks {
+    size_t size;            /* size of this struct in the library, see clformer.h */
     double fma_operations;  /* fp32 fused multiply-adds, each counted as two operations */
     double int8_operations; /* multiply-adds of int8 dot products, each counted as two operations; 0 if the
                                device has no instruction for them */
@@ -251,11 +275,11 @@ struct clf_device_peaks {
  * Measures the peak rates of a device as the best of many rounds. Takes about two seconds and does not appear
  * in the profile.
  *
- * @param device the device.
  * @param out receives the peaks; owned by the device and valid until the next call of this function.
+ * @param device the device.
  * @return CLF_DEVICE, CLF_BUILD or CLF_DEVICE_MEMORY.
  */
-CLF_API clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out);
+CLF_API clf_status clf_device_measure_peaks(const struct clf_device_peaks **out, struct clf_device *device);
 
 /**
  * Writes newly compiled programs to the cache and closes the device.

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Returns non-zero to stop the operation. */
-typedef int clf_interrupt_function(void *user);
+typedef int clf_interrupt_function(void *payload);
 
 /**
  * Sets the function that the library polls while it loads, converts or averages a model and before it
@@ -19,9 +19,9 @@ typedef int clf_interrupt_function(void *user);
  *
  * @param function called often and on any thread, one call at a time. It must return quickly and must not
  * call clf_interrupt_set(). NULL removes the function.
- * @param user passed to function unchanged; owned by the caller and valid while the function is set.
+ * @param payload passed to function unchanged; owned by the caller and valid while the function is set.
  */
-CLF_API void clf_interrupt_set(clf_interrupt_function *function, void *user);
+CLF_API void clf_interrupt_set(clf_interrupt_function *function, void *payload);
 
 #ifdef __cplusplus
 }

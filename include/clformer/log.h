@@ -9,14 +9,14 @@ extern "C" {
 #endif
 
 typedef enum clf_log_level {
-    CLF_LOG_WARNING, /* an unexpected condition; the operation continues */
-    CLF_LOG_NOTICE,  /* logged once, such as a notice that an operation will take long */
-    CLF_LOG_INFO,    /* choices and their reasons */
-    CLF_LOG_DEBUG,   /* full build logs and other details */
+    CLF_LOG_WARNING = 0, /* an unexpected condition; the operation continues */
+    CLF_LOG_NOTICE = 1,  /* logged once, such as a notice that an operation will take long */
+    CLF_LOG_INFO = 2,    /* choices and their reasons */
+    CLF_LOG_DEBUG = 3,   /* full build logs and other details */
 } clf_log_level;
 
 /* Receives one message; the string is valid during the call. */
-typedef void clf_log_function(void *user, clf_log_level level, const char *message);
+typedef void clf_log_function(clf_log_level level, const char *message, void *payload);
 
 /**
  * Sets the function that receives every log message of the process; without a function, messages are
@@ -25,9 +25,9 @@ typedef void clf_log_function(void *user, clf_log_level level, const char *messa
  * @param function called on the thread that logs, so several threads may call it at the same time. A message
  * is complete and has no trailing newline; control characters other than newline and tab are escaped as \x1b.
  * NULL discards messages.
- * @param user passed to function unchanged; owned by the caller and valid while the function is set.
+ * @param payload passed to function unchanged; owned by the caller and valid while the function is set.
  */
-CLF_API void clf_log_set(clf_log_function *function, void *user);
+CLF_API void clf_log_set(clf_log_function *function, void *payload);
 
 #ifdef __cplusplus
 }

@@ -16,8 +16,9 @@ struct clf_model; /* a loaded model; threads may share it, see clf_device_open()
 
 /* Properties of a model; the strings are owned by the model. */
 struct clf_model_info {
+    size_t size; /* size of this struct in the library, see clformer.h */
     const char *folder;
-    const char *system; /* the architecture: "marian", "bart", "t5", "whisper", "paper", ... */
+    const char *architecture; /* "marian", "bart", "t5", "whisper", "paper", ... */
     int d_model;
     int encoder_layers, decoder_layers;
     int encoder_heads, decoder_heads;
@@ -32,16 +33,21 @@ struct clf_model_info {
     uint64_t weight_bytes;   /* size of the weights on the device */
 };
 
-/* Options for loading a model; start from CLF_MODEL_OPTIONS_INIT. */
+/* Options for loading a model; start from clf_model_options_init(). */
 struct clf_model_options {
     size_t size; /* size of this struct, see clformer.h */
     clf_precision precision;
     int reserved; /* 0 */
 };
-#define CLF_MODEL_OPTIONS_INIT                                                                               \
-    {                                                                                                        \
-        sizeof(struct clf_model_options), CLF_PRECISION_AUTO, 0                                              \
-    }
+
+/** Sets the first `size` bytes of options to the defaults. */
+CLF_API void clf_model_options_init_sized(struct clf_model_options *options, size_t size);
+
+/** Sets all options to the defaults. */
+static inline void clf_model_options_init(struct clf_model_options *options)
+{
+    clf_model_options_init_sized(options, sizeof *options);
+}
 
 /**
  * Loads a model: configuration, weights and tokenizer.
@@ -76,6 +82,12 @@ CLF_API clf_status clf_models_load(struct clf_model **models, struct clf_device 
 
 /** Returns the properties of a model, owned by the model. */
 CLF_API const struct clf_model_info *clf_model_describe(const struct clf_model *model);
+
+/** Returns the target token with an id, owned by the model; NULL for an id outside the vocabulary. */
+CLF_API const char *clf_model_token(const struct clf_model *model, int32_t id);
+
+/** Returns the id of a target token, or -1 if the vocabulary does not hold it. */
+CLF_API int32_t clf_model_token_id(const struct clf_model *model, const char *token);
 
 /** Frees a model; NULL is ignored. */
 CLF_API void clf_model_free(struct clf_model *model);

@@ -12,24 +12,24 @@
 extern "C" {
 #endif
 
-/* X(NAME, meaning): the list of all status codes. */
+/* X(NAME, value, meaning): the list of all status codes. */
 #define CLF_STATUS_LIST(X)                                                                                   \
-    X(OK, "done")                                                                                            \
-    X(BAD_ARGUMENT, "an argument of the call is out of range")                                               \
-    X(OUT_OF_MEMORY, "the host has no memory left")                                                          \
-    X(FILE, "a file or folder cannot be read or written")                                                    \
-    X(FORMAT, "a file does not hold what its format says")                                                   \
-    X(TEXT, "a line of text cannot be used")                                                                 \
-    X(NO_DEVICE, "no OpenCL device fits")                                                                    \
-    X(DEVICE, "an OpenCL call failed")                                                                       \
-    X(DEVICE_MEMORY, "the device has no memory left")                                                        \
-    X(BUILD, "a kernel does not compile")                                                                    \
-    X(UNSUPPORTED, "the request is understood but not supported")                                            \
-    X(INTERRUPTED, "the caller asked to stop")                                                               \
-    X(NETWORK, "the ranks of a run cannot reach each other")
+    X(OK, 0, "done")                                                                                         \
+    X(BAD_ARGUMENT, 1, "an argument of the call is out of range")                                            \
+    X(OUT_OF_MEMORY, 2, "the host has no memory left")                                                       \
+    X(FILE, 3, "a file or folder cannot be read or written")                                                 \
+    X(FORMAT, 4, "a file does not hold what its format says")                                                \
+    X(TEXT, 5, "a line of text cannot be used")                                                              \
+    X(NO_DEVICE, 6, "no OpenCL device fits")                                                                 \
+    X(DEVICE, 7, "an OpenCL call failed")                                                                    \
+    X(DEVICE_MEMORY, 8, "the device has no memory left")                                                     \
+    X(BUILD, 9, "a kernel does not compile")                                                                 \
+    X(UNSUPPORTED, 10, "the request is understood but not supported")                                        \
+    X(INTERRUPTED, 11, "the caller asked to stop")                                                           \
+    X(NETWORK, 12, "the ranks of a run cannot reach each other")
 
 typedef enum clf_status {
-#define CLF_STATUS_ENUM(name, meaning) CLF_##name,
+#define CLF_STATUS_ENUM(name, value, meaning) CLF_##name = (value),
     CLF_STATUS_LIST(CLF_STATUS_ENUM)
 #undef CLF_STATUS_ENUM
 } clf_status;

@@ -16,6 +16,7 @@ extern "C" {
 
 /* Properties of a run, known before the first update. */
 struct clf_train_start {
+    size_t size;        /* size of this struct in the library, see clformer.h */
     int64_t parameters; /* number of parameters, shared parameters counted once */
     int pairs, lines;   /* sentence pairs for training, and lines read to get them */
     int left_out_empty, left_out_long, left_out_broken; /* pairs skipped as empty, too long or malformed */
@@ -32,6 +33,7 @@ struct clf_train_start {
 
 /* One update. */
 struct clf_train_update {
+    size_t size;    /* size of this struct in the library, see clformer.h */
     int64_t update; /* from 1 */
     int epoch;      /* from 1 */
     double loss;    /* training loss per counted label */
@@ -54,6 +56,7 @@ struct clf_train_sample {
 
 /* One validation. */
 struct clf_train_validation {
+    size_t size; /* size of this struct in the library, see clformer.h */
     int64_t update;
     int epoch;
     double loss, nll, perplexity; /* per counted label, without dropout; nll and perplexity, and jadore's
@@ -71,6 +74,7 @@ struct clf_train_validation {
  * when the device has finished it. Otherwise the device may still be working on a stage when the next one
  * begins. */
 struct clf_train_times {
+    size_t size;       /* size of this struct in the library, see clformer.h */
     double data;       /* reading texts, making batches */
     double passes;     /* forward and backward passes, and gradient sums over ranks */
     double update;     /* gradient norms and Adam */
@@ -78,32 +82,37 @@ struct clf_train_times {
     double checkpoint; /* writing checkpoints and the final model */
 };
 
-/* Callbacks of a training run; start from CLF_TRAIN_HOOKS_INIT. Each may be NULL. Callbacks run on the thread
- * of clf_train(), and their arguments are valid during the call. With several ranks only rank 0 is called,
- * except for `interrupted`, which is called on every rank; if one rank stops, all ranks stop. A run that
- * resumes from a checkpoint may report updates, and the last validation, a second time. */
+/* Callbacks of a training run; start from clf_train_hooks_init(). Each may be NULL. Callbacks run on the
+ * thread of clf_train(), and their arguments are valid during the call. With several ranks only rank 0 is
+ * called, except for `interrupted`, which is called on every rank; if one rank stops, all ranks stop. A run
+ * that resumes from a checkpoint may report updates, and the last validation, a second time. */
 struct clf_train_hooks {
     size_t size; /* size of this struct, see clformer.h */
-    void (*started)(void *user, const struct clf_train_start *start);
-    void (*updated)(void *user, const struct clf_train_update *update);
-    void (*validated)(void *user, const struct clf_train_validation *validation);
-    void (*ended)(void *user,
-                  const struct clf_train_times *times); /* called last, after success and after failure */
+    void (*started)(const struct clf_train_start *start, void *payload);
+    void (*updated)(const struct clf_train_update *update, void *payload);
+    void (*validated)(const struct clf_train_validation *validation, void *payload);
+    /* Called last, after success and after failure. */
+    void (*ended)(const struct clf_train_times *times, void *payload);
     /* Polled between updates: non-zero saves a checkpoint and ends the run with CLF_INTERRUPTED. Also polled
      * while a vocabulary is learned and while weights are initialised; before the first update nothing is
      * saved. SentencePiece cannot be interrupted: it finishes on a separate thread, and exit() waits for it.
      */
-    int (*interrupted)(void *user);
-    void *user;
+    int (*interrupted)(void *payload);
+    void *payload;
     /* The ranks of a distributed run. Each rank makes the same call with the same recipe and texts, an output
      * folder that all ranks share, and a separate device of the same kind. Rank 0 writes the files. NULL: a
      * single rank. */
     struct clf_ranks *ranks;
 };
-#define CLF_TRAIN_HOOKS_INIT                                                                                 \
-    {                                                                                                        \
-        sizeof(struct clf_train_hooks), NULL, NULL, NULL, NULL, NULL, NULL, NULL                             \
-    }
+
+/** Sets the first `size` bytes of hooks to zero, and hooks->size to `size`. */
+CLF_API void clf_train_hooks_init_sized(struct clf_train_hooks *hooks, size_t size);
+
+/** Sets all fields except size to zero. */
+static inline void clf_train_hooks_init(struct clf_train_hooks *hooks)
+{
+    clf_train_hooks_init_sized(hooks, sizeof *hooks);
+}
 
 /**
  * Trains a model according to a recipe, or resumes an interrupted run with the same output folder.

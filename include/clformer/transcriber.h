@@ -45,6 +45,7 @@ struct clf_segment {
 
 /* The transcript of a recording. */
 struct clf_transcript {
+    size_t size;                  /* size of this struct in the library, see clformer.h */
     char *text;                   /* the text of all segments */
     char *language;               /* language code; "en" for an English-only model */
     struct clf_segment *segments; /* (count) in order of time */
@@ -79,13 +80,13 @@ struct clf_transcribe_options {
                    this order; the last end may be omitted. NULL: the whole recording */
     int clip_count; /* number of values in clips */
     /* Polled between steps; non-zero ends the call with CLF_INTERRUPTED. May be NULL. */
-    int (*interrupted)(void *user);
+    int (*interrupted)(void *payload);
     /* Called by clf_transcribe() with each finished segment. The segment is owned by the library and valid
      * during the call. May be NULL. */
-    void (*segment)(void *user, const struct clf_segment *segment);
+    void (*segment)(const struct clf_segment *segment, void *payload);
     /* Called once per window with the seconds done and the total number of seconds. May be NULL. */
-    void (*progress)(void *user, double seconds, double of);
-    void *user;
+    void (*progress)(double seconds, double of, void *payload);
+    void *payload; /* last argument of the callbacks */
     /* 1: segments have words with times, and the next window begins at the end of the last word. */
     int word_timestamps;
     int reserved; /* 0 */
@@ -166,14 +167,14 @@ struct clf_recordings {
     int reserved; /* 0 */
     /* Opens recording `index`; called when its transcription starts. The recording is owned by the caller and
      * is not used after `done`. `open` and `done` must be set. */
-    clf_status (*open)(void *user, int index, struct clf_audio **out);
+    clf_status (*open)(struct clf_audio **out, int index, void *payload);
     /* Called once for each opened recording, in the order of completion. `transcript` is owned by the caller,
      * who frees it; it is NULL if the recording failed, and clf_last_error() then holds the reason. */
-    void (*done)(void *user, int index, clf_status status, struct clf_transcript *transcript);
+    void (*done)(int index, clf_status status, struct clf_transcript *transcript, void *payload);
     /* The same as in clf_transcribe_options, with the index of the recording. May be NULL. */
-    void (*segment)(void *user, int index, const struct clf_segment *segment);
-    void (*progress)(void *user, int index, double seconds, double of);
-    void *user;
+    void (*segment)(int index, const struct clf_segment *segment, void *payload);
+    void (*progress)(int index, double seconds, double of, void *payload);
+    void *payload; /* last argument of the callbacks */
 };
 
 /** Sets the first `size` bytes of recordings to zero, and recordings->size to `size`. */
@@ -203,11 +204,11 @@ CLF_API void clf_transcript_free(struct clf_transcript *transcript);
 
 /* The output formats of openai/whisper. */
 typedef enum clf_transcript_format {
-    CLF_TRANSCRIPT_TEXT, /* one segment per line */
-    CLF_TRANSCRIPT_SRT,
-    CLF_TRANSCRIPT_VTT,
-    CLF_TRANSCRIPT_TSV,  /* start and end in milliseconds, and the text */
-    CLF_TRANSCRIPT_JSON, /* all fields, as one line without a newline */
+    CLF_TRANSCRIPT_TEXT = 0, /* one segment per line */
+    CLF_TRANSCRIPT_SRT = 1,
+    CLF_TRANSCRIPT_VTT = 2,
+    CLF_TRANSCRIPT_TSV = 3,  /* start and end in milliseconds, and the text */
+    CLF_TRANSCRIPT_JSON = 4, /* all fields, as one line without a newline */
 } clf_transcript_format;
 
 /* Layout of subtitles for a transcript with words; start from clf_transcript_options_init(). The default of

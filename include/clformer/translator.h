@@ -20,158 +20,107 @@ struct clf_translator;
 
 /* How the score of a hypothesis depends on its sum of log-probabilities and its length. */
 typedef enum clf_length_rule {
-    CLF_LENGTH_HUGGINGFACE,     /* score = sum / length^penalty */
-    CLF_LENGTH_GNMT,            /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, section 7) */
-    CLF_LENGTH_NONE,            /* score = sum */
-    CLF_LENGTH_INCLUDING_START, /* score = sum / (1 + length)^penalty: the start token is counted, as in the
-                          Translator of jadore1801120/attention-is-all-you-need-pytorch */
+    CLF_LENGTH_HUGGINGFACE = 0, /* score = sum / length^penalty */
+    CLF_LENGTH_GNMT = 1,        /* score = sum / ((5 + length) / 6)^penalty (Wu et al. 2016, section 7) */
+    CLF_LENGTH_NONE = 2,        /* score = sum */
+    /* score = sum / (1 + length)^penalty: the start token is counted, as in the Translator of
+     * jadore1801120/attention-is-all-you-need-pytorch */
+    CLF_LENGTH_INCLUDING_START = 3,
 } clf_length_rule;
 
 /* When a beam search ends. */
 typedef enum clf_early_stopping {
-    /* early_stopping of transformers: */
-    CLF_STOP_FALSE,
-    CLF_STOP_TRUE,
-    CLF_STOP_NEVER,
-    /* further rules: */
-    CLF_STOP_ALL, /* each beam continues past its end token until all beams have one, as in the Translator of
-                     jadore1801120/attention-is-all-you-need-pytorch; tokens after the first end token count
-                     in the score but are removed from the text */
-    CLF_STOP_SHRINK, /* finished beams are removed and the beam shrinks (Marian) */
+    CLF_STOP_FALSE = 0, /* the first three: early_stopping of transformers */
+    CLF_STOP_TRUE = 1,
+    CLF_STOP_NEVER = 2,
+    /* Each beam continues past its end token until all beams have one, as in the Translator of
+     * jadore1801120/attention-is-all-you-need-pytorch; tokens after the first end token count in the score
+     * but are removed from the text. */
+    CLF_STOP_ALL = 3,
+    CLF_STOP_SHRINK = 4, /* finished beams are removed and the beam shrinks (Marian) */
 } clf_early_stopping;
 
 /* A sentence of a line, or part of a sentence that is too long for the model; valid during the callback. */
 struct clf_sentence {
-    const char
-        *source; /* source_size bytes of the line without surrounding white space; not NUL-terminated */
+    size_t size;        /* size of this struct in the library, see clformer.h */
+    const char *source; /* source_size bytes of the line without surrounding white space; no final NUL */
     size_t source_size;
     const char *text; /* the translation, NUL-terminated */
 };
 
 struct clf_translation; /* below */
 
-/* Search options; start from clf_translate_options_init(), which uses the model's own values. */
+/* Translation options; start from clf_translate_options_init(), which uses the model's own values.
+ * include/clformer/README.md explains the fields in detail. */
 struct clf_translate_options {
-    size_t size;    /* size of this struct, see clformer.h */
-    int beam;       /* 1: greedy */
-    int n_best;     /* translations per line, at most beam; with sample see below */
-    int min_length; /* generated tokens, including the end token */
-    int max_length; /* generated tokens, including the end token */
+    size_t size; /* size of this struct, see clformer.h */
+
+    /* ---- Simple ---- */
+    int beam;   /* 1: greedy search */
+    int n_best; /* translations per line, at most beam; with sample, samples per line */
+    /* Language codes of a multilingual model, or unambiguous short forms ("pt" for "por_Latn"). NULL: the
+     * languages that the model folder sets. */
+    const char *source_language, *target_language;
+    const char *task;    /* one of the model's tasks, see clf_translate_options_init_task(); NULL: none */
+    int split_sentences; /* 1: split lines into sentences and translate these; requires n_best 1 and text */
+    int batch_tokens;    /* maximum source tokens in a batch; 0: chosen for the device and the model */
+
+    /* ---- Search ---- */
+    int min_length, max_length; /* generated tokens, including the end token */
+    double max_length_factor;   /* maximum length as a multiple of the source length (Marian); 0: none */
     clf_length_rule length_rule;
     double length_penalty;
     clf_early_stopping early_stopping;
-    int renormalize;      /* 1: recompute log-softmax after banned tokens are removed */
-    int32_t forced_first; /* id of the first generated token, or -1 */
-    int32_t forced_last;  /* id at max_length, or -1 */
-    const int32_t
-        *suppressed; /* (suppressed_count) ids that are never generated, in addition to the model's own */
-    int suppressed_count;
-    int batch_tokens; /* maximum number of source tokens in a batch; 0: chosen for device and model, 2048 on a
-                         CPU */
-    int pieces;       /* 1: lines consist of subword tokens separated by white space, in input and output */
-    /* Polled between steps; non-zero ends the call with CLF_INTERRUPTED. May be NULL. */
-    int (*interrupted)(void *user);
-    void *user;
-    /* Languages of a multilingual model: its own codes, or shorter ones if unambiguous (pt for por_Latn).
-     * NULL: the source language of the model folder, and the target language that the folder forces
-     * (forced_first) or names. */
-    const char *source_language, *target_language;
-    /* As in transformers: an n-gram of this size never occurs twice in a translation (including the start
-     * token), or never if it occurs in the source. 0: no restriction. For frames,
-     * encoder_no_repeat_ngram_size must be 0. */
-    int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
-    /* 1: clf_translate() splits each line into sentences, splits sentences that are too long for the model
-     * into halves, translates them separately and keeps the white space between them. Ids are concatenated,
-     * including end tokens; scores are summed. The splitting rules are the same for every language. Not for
-     * subword tokens or frames, and not with n_best above 1. */
-    int split_sentences;
-    /* As in transformers: the score s of a token that occurs in the translation so far (including the start
-     * token) becomes s / p if s >= 0, else s * p, with p > 0 (repetition_penalty); the score of a source
-     * token is changed in the same way with 1 / p (encoder_repetition_penalty; must be 1 for frames). Scores
-     * are logits if beam is 1, else log-probabilities. 1: no change. Other values copy the logits of every
-     * step from the device and may reduce the batch size. */
-    double repetition_penalty, encoder_repetition_penalty;
-    /* 1: sample tokens (do_sample of transformers). With beam 1, n_best samples per line, up to 128, in order
-     * of their numbers; with more beams, from the continuations of all beams (not with CLF_STOP_ALL). Samples
-     * depend only on the line's tokens, the seed and these options: they do not depend on the batch, and
-     * equal lines have equal samples. Logits are copied from the device at each step. The filters are applied
-     * in this order; each leaves at least one token:
-     * - temperature: above 0; scores are divided by it
-     * - top_k: keep the k best tokens and tokens equal to the k-th; 0: off
-     * - top_p: 0 to 1; remove the least probable tokens while their sum is at most 1 - p; 1: off
-     * - min_p: 0 to 1; remove tokens less probable than p times the maximum; 0: off
-     * - typical_p: above 0, to 1; keep the tokens whose log-probability is nearest to the mean, up to the sum
-     *   p (Meister et al. 2022); 1: off
-     * - epsilon_cutoff: 0 to 1; remove tokens less probable than this; 0: off
-     * - eta_cutoff: 0 to 1; remove tokens less probable than min(eta, sqrt(eta) * exp(-entropy)) (Hewitt et
-     *   al. 2022); 0: off */
-    int sample;
-    double temperature;
-    int top_k;
-    double top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff;
-    uint64_t seed;
-    /* Called with each new piece of a line's translation. `text` holds `size` bytes and is valid during the
-     * call. Text ends after a word or, in scripts without spaces, after a character, and never inside a
-     * character. The concatenated text of a line is its translation; the lines of a call are interleaved.
-     * Requires beam 1, n_best 1 and no split_sentences. May be NULL. */
-    void (*streamed)(void *user, int line, const char *text, size_t size);
-    /* Path of a lexical shortlist in Marian's format (binary or text, plain or gzip): the probable target
-     * words of each source word. The translation of a line uses only the words of the line's shortlist,
-     * independent of the batch. NULL: the shortlist of the model folder, if any; "none": all words.
-     * clf_score() always uses all words. */
-    const char *shortlist;
-    /* Maximum length of a translation as a multiple of the source length, rounded up, both including end
-     * tokens (Marian). 0: only max_length applies. */
-    double max_length_factor;
-    /* Above 0: clf_translate() fills clf_hypothesis.alignment from the mean cross-attention of all heads of
-     * this decoder layer, counted from 1. This runs the model a second time over each translation, one at a
-     * time. The second-to-last layer often aligns best (Garg et al. 2019). Not with split_sentences. */
-    int alignment_layer;
-    /* As exponential_decay_length_penalty of transformers: after length_decay_start generated tokens (without
-     * a forced prefix), the score s of an end token becomes s + |s| (f^n - 1), where n is the number of
-     * tokens since then and f is length_decay_factor. Above 1, translations end sooner. 1: no change. */
+    /* exponential_decay_length_penalty of transformers; a factor of 1 changes nothing. */
     int length_decay_start;
     double length_decay_factor;
-    /* 1: unknown tokens in the text are replaced by the source token with the highest cross-attention, as
-     * written in the source. The attention is that of alignment_layer or, if that is 0, that of the
-     * heads that a CTranslate2 folder names, or else the mean of all heads of the second-to-last layer. A
-     * token is a subword. Ids are unchanged. This runs the model a second time over each translation with an
-     * unknown token. Not for frames, and not with streamed. */
-    int replace_unknown;
-    /* 1 to 128: number of alternative translations per line. Each begins with a different token after the
-     * forced prefix, most probable first, and continues with the best result of the search, as
-     * return_alternatives of CTranslate2. End tokens are not used as first tokens; the probabilities of the
-     * other tokens sum to 1. The score combines the continuation's score and the token's log-probability.
-     * Each alternative is encoded separately. Not with n_best above 1, sample, split_sentences or streamed.
-     * 0: off. */
-    int alternatives;
-    /* One of the model's tasks ("task_specific_params" in config.json, listed by `clformer inspect`): its
-     * prefix is added to every source. Use clf_translate_options_init_task() to get its other values. Not
-     * with subword tokens as input (pieces). NULL: none. */
-    const char *task;
-    /* Weight of the coverage penalty, as in CTranslate2 (Wu et al. 2016, section 7): after the length rule,
-     * the weight times the sum of log(min(c, 1)) over the source tokens is added to the score, where c is the
-     * attention that a token received in all steps. Applies to greedy search and samples as well. The
-     * attention is the mean of the first heads of a decoder layer that a CTranslate2 folder names, else the
-     * first head of the last layer. Positive values discourage untranslated parts. 0: off. Not with
-     * CLF_STOP_ALL. */
-    double coverage_penalty;
-    /* Above 1: diverse beam search (Vijayakumar et al. 2016), as num_beam_groups and diversity_penalty of
-     * transformers 4. The beams form beam_groups groups of equal size, each with a separate beam search.
-     * Groups step in order: the score of a token is reduced by diversity_penalty, above 0, for every beam of
-     * an earlier group that has just selected the token. Log-probabilities are not changed. The result is the
-     * best translations of all groups. Not with sample, and not with CLF_STOP_ALL or CLF_STOP_SHRINK. With
-     * renormalize, logits are copied from the device at each step. 1: one group. */
-    int beam_groups;
-    double diversity_penalty;
-    /* Called with each sentence of lines[line] in order, before clf_translate() returns; requires
-     * split_sentences. Not called for a line that failed. May be NULL. */
-    void (*sentence_translated)(void *user, int line, const struct clf_sentence *sentence);
-    /* Called once for each line of clf_translate(), in order, on the calling thread, as soon as the line and
-     * all lines before it are translated or failed; with alternatives at the end of the call. `translation`
-     * is the result of lines[line] and is valid during the callback. Not called for the remaining lines if
-     * the call fails. May be NULL. */
-    void (*translated)(void *user, int line, const struct clf_translation *translation);
+    double coverage_penalty;   /* as in CTranslate2 (Wu et al. 2016, section 7); 0: off */
+    int32_t forced_first;      /* id of the first generated token, or -1 */
+    int32_t forced_last;       /* id at max_length, or -1 */
+    const int32_t *suppressed; /* (suppressed_count) more ids that are never generated */
+    int suppressed_count;
+    int renormalize;                   /* 1: apply log-softmax again after tokens were banned */
+    int no_repeat_ngram_size;          /* no n-gram of this size occurs twice; 0: off */
+    int encoder_no_repeat_ngram_size;  /* no n-gram of this size of the source occurs; 0: off */
+    double repetition_penalty;         /* as in transformers, above 0; 1: off */
+    double encoder_repetition_penalty; /* as in transformers, above 0; 1: off */
+    int alternatives;                  /* 1 to 128 translations that differ in the first token; 0: off */
+    int beam_groups;                   /* above 1: diverse beam search (Vijayakumar et al. 2016) */
+    double diversity_penalty;          /* above 0 with beam_groups above 1 */
+    const char *shortlist;             /* path of a lexical shortlist of Marian; NULL: the model's own,
+                                          if any; "none": all words */
+
+    /* ---- Sampling ---- */
+    int sample;         /* 1: sample tokens, as do_sample of transformers */
+    double temperature; /* above 0; scores are divided by it */
+    int top_k;          /* keep the k most probable tokens; 0: off */
+    double top_p;       /* 0 to 1: nucleus sampling; 1: off */
+    double min_p;       /* 0 to 1: remove tokens below min_p times the highest probability; 0: off */
+    double typical_p;   /* above 0, to 1: locally typical sampling (Meister et al. 2022); 1: off */
+    double epsilon_cutoff, eta_cutoff; /* 0 to 1: truncation sampling (Hewitt et al. 2022); 0: off */
+    uint64_t seed; /* samples depend on the line, the seed and the options, not on the batch */
+
+    /* ---- Text ---- */
+    int subwords;        /* 1: lines and translations are subword tokens separated by white space */
+    int replace_unknown; /* 1: replace unknown tokens by the source token with the highest attention */
+    int alignment_layer; /* decoder layer, from 1, that fills clf_hypothesis.alignment; 0: no alignment */
+
+    /* ---- Hooks: each may be NULL and runs on the calling thread ---- */
+    /* Called between steps; non-zero ends the call with CLF_INTERRUPTED. */
+    int (*interrupted)(void *payload);
+    /* Called between steps, before `interrupted`, such as to update a progress display. */
+    void (*poll)(void *payload);
+    /* Called with each new part of lines[line] as it is generated: `size` bytes of whole words or characters.
+     * The parts of a line make up its translation. Requires beam 1, n_best 1 and no split_sentences. */
+    void (*streamed)(int line, const char *text, size_t size, void *payload);
+    /* Called once for each line of clf_translate(), in order, as soon as the line and all lines before it are
+     * finished. `translation` is the result of lines[line]. If the call fails, the remaining lines are not
+     * reported. */
+    void (*translated)(int line, const struct clf_translation *translation, void *payload);
+    /* Called with each sentence of lines[line] in order; requires split_sentences. Not called for a line that
+     * failed. */
+    void (*sentence_translated)(int line, const struct clf_sentence *sentence, void *payload);
+    void *payload; /* last argument of the hooks */
 };
 
 /** Sets the first `size` bytes of options to the model's own values. If model is NULL, sets zeros, which
@@ -241,6 +190,7 @@ struct clf_translation {
 
 /* Seconds by stage since the translator was created. */
 struct clf_stage_times {
+    size_t size; /* size of this struct in the library, see clformer.h */
     double tokenize, encode, decode, search,
         detokenize; /* seconds. If the device was opened with profiling, encode ends when the device has
                        finished; otherwise decode may include waiting for it */
@@ -360,6 +310,7 @@ CLF_API void clf_scores_free(struct clf_score *scores, int count);
 /* The attention weights of one sentence pair. The weight of layer l, head h, query i, key j (Q queries, K
  * keys) is [((l * heads + h) * Q + i) * K + j]; each row sums to 1. */
 struct clf_attention_maps {
+    size_t size; /* size of this struct in the library, see clformer.h */
     int encoder_layers, decoder_layers, encoder_heads, decoder_heads;
     int source_count,
         target_count;     /* S source tokens or frames; T decoder inputs: the start token, then the target */
@@ -386,15 +337,24 @@ CLF_API clf_status clf_attend(struct clf_attention_maps **out, struct clf_transl
 /** Frees attention maps; NULL is ignored. */
 CLF_API void clf_attention_maps_free(struct clf_attention_maps *maps);
 
-/** Returns the subword token of a target id, owned by the model; NULL for an id outside the vocabulary. */
-CLF_API const char *clf_target_piece(const struct clf_model *model, int32_t id);
-
-/** Returns the id of a target subword token, or -1 if the vocabulary does not hold it. */
-CLF_API int32_t clf_target_id(const struct clf_model *model, const char *piece);
-
 /** Returns the times and counts since the translator was created; owned by the translator, whose next call
  * updates them. */
 CLF_API const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator);
+
+/* One of the devices of a translator. */
+struct clf_translator_device {
+    size_t size; /* size of this struct in the library, see clformer.h */
+    const struct clf_device_info *device;
+    int batch_tokens;                    /* maximum source tokens in a batch */
+    int batch_lines;                     /* maximum lines in a batch */
+    int is_lost;                         /* 1: the device failed and is not used any more */
+    const struct clf_stage_times *times; /* the work of this device since the translator was created */
+};
+
+/** Returns device `index` of a translator, from 0; NULL if the translator has fewer devices. Owned by the
+ * translator and valid until its next call. */
+CLF_API const struct clf_translator_device *clf_translator_device_at(struct clf_translator *translator,
+                                                                     int index);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,8 @@
 #ifndef CLFORMER_WER_H
 #define CLFORMER_WER_H
 
+#include <stdint.h>
+
 #include <clformer/status.h>
 
 #ifdef __cplusplus
@@ -13,8 +15,8 @@ struct clf_wer {
     double score; /* errors per reference word, in percent; above 100 if there are many insertions */
     /* Counts of the minimum edit sequence from hypothesis to reference; among equal sequences, the one with
      * the most substitutions. */
-    long long substitutions, deletions, insertions;
-    long long reference_words;
+    int64_t substitutions, deletions, insertions;
+    int64_t reference_words;
 };
 
 /**

@@ -78,7 +78,7 @@ static void read_memory(struct clf_audio *audio, float *samples, size_t wanted, 
     audio->next += *count;
 }
 
-clf_status clf_audio_read(struct clf_audio *audio, float *samples, size_t wanted, size_t *count)
+clf_status clf_audio_read(float *samples, size_t *count, struct clf_audio *audio, size_t wanted)
 {
     *count = 0;
     if (audio->decoder != NULL) {

@@ -46,7 +46,7 @@ static clf_status read_samples(struct clf__recording *recording, struct clf_audi
             CLF__TRY(clf__resize(&recording->samples, (size_t)capacity, sizeof *recording->samples));
         }
         size_t wanted = (size_t)(capacity - recording->count);
-        CLF__TRY(clf_audio_read(audio, recording->samples + recording->count, wanted, &read));
+        CLF__TRY(clf_audio_read(recording->samples + recording->count, &read, audio, wanted));
         recording->count += (int)read;
     } while (recording->count == capacity && capacity < most);
     int64_t there = clf__max_int64(recording->count, recording->count == most ? clf_audio_length(audio) : 0);

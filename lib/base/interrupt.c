@@ -6,20 +6,20 @@
 /* The hook and its argument change together. */
 static pthread_mutex_t hook_lock = PTHREAD_MUTEX_INITIALIZER;
 static clf_interrupt_function *hook_function;
-static void *hook_user;
+static void *hook_payload;
 
-void clf_interrupt_set(clf_interrupt_function *function, void *user)
+void clf_interrupt_set(clf_interrupt_function *function, void *payload)
 {
     pthread_mutex_lock(&hook_lock);
     hook_function = function;
-    hook_user = user;
+    hook_payload = payload;
     pthread_mutex_unlock(&hook_lock);
 }
 
 clf_status clf__interrupt_check(void)
 {
     pthread_mutex_lock(&hook_lock);
-    int stops = hook_function != NULL && hook_function(hook_user);
+    int stops = hook_function != NULL && hook_function(hook_payload);
     pthread_mutex_unlock(&hook_lock);
     return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
 }

@@ -12,13 +12,13 @@
 /* The hook and its argument change together. */
 static pthread_mutex_t hook_lock = PTHREAD_MUTEX_INITIALIZER;
 static clf_log_function *hook_function;
-static void *hook_user;
+static void *hook_payload;
 
-void clf_log_set(clf_log_function *function, void *user)
+void clf_log_set(clf_log_function *function, void *payload)
 {
     pthread_mutex_lock(&hook_lock);
     hook_function = function;
-    hook_user = user;
+    hook_payload = payload;
     pthread_mutex_unlock(&hook_lock);
 }
 
@@ -39,7 +39,7 @@ void clf__log(clf_log_level level, const char *format, ...)
 {
     pthread_mutex_lock(&hook_lock);
     clf_log_function *function = hook_function;
-    void *user = hook_user;
+    void *payload = hook_payload;
     pthread_mutex_unlock(&hook_lock);
     if (!function) {
         return;
@@ -57,7 +57,7 @@ void clf__log(clf_log_level level, const char *format, ...)
     length = strlen(message);
     char *shown = room_for(clf__escape(NULL, 0, message, length), some_shown, &size);
     clf__escape(shown, size, message, length);
-    function(user, level, shown);
+    function(level, shown, payload);
     clf__free(shown != some_shown ? shown : NULL);
     clf__free(message != some ? message : NULL);
 }

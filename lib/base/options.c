@@ -9,8 +9,7 @@ enum {
 }; /* limit for any options struct of any version; larger sizes were never
     * initialised */
 
-clf_status clf__options_take(void *options, size_t size, const void *given, const char *type,
-                             const char *initialiser)
+clf_status clf__options_take(void *options, size_t size, const void *given, const char *type)
 {
     if (given == NULL) {
         return CLF_OK;
@@ -19,9 +18,10 @@ clf_status clf__options_take(void *options, size_t size, const void *given, cons
     memcpy(&given_size, given, sizeof given_size);
     /* The struct contains a size_t, so its size is a multiple of sizeof(size_t). */
     if (given_size <= sizeof given_size || given_size > MAX_SIZE || given_size % sizeof given_size != 0) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "the size in a struct %s is %zu, which no version of it has; initialise it from %s",
-                         type, given_size, initialiser);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "the size in a struct %s is %zu, which no version of it has; initialise it with %s_init()", type,
+            given_size, type);
     }
     const unsigned char *bytes = given;
     for (size_t i = size; i < given_size; i++) {
@@ -37,4 +37,13 @@ clf_status clf__options_take(void *options, size_t size, const void *given, cons
     memcpy(options, given, clf__min_size(size, given_size));
     memcpy(options, &size, sizeof size);
     return CLF_OK;
+}
+
+void clf__options_init(void *options, size_t size, const void *defaults)
+{
+    size_t known;
+    memcpy(&known, defaults, sizeof known);
+    memset(options, 0, size);
+    memcpy(options, defaults, clf__min_size(size, known));
+    memcpy(options, &size, sizeof size);
 }

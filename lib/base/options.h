@@ -14,8 +14,10 @@
  * callers leave undefined and the next field would use: `reserved` fills it and is never used.
  *
  * options: `size` bytes, filled with the defaults. given: the options of the caller; NULL keeps the
- * defaults. type, initialiser: the name of the struct and of its initialiser, for the error message. */
-clf_status clf__options_take(void *options, size_t size, const void *given, const char *type,
-                             const char *initialiser);
+ * defaults. type: the name of the struct for the error message; its initialiser is type_init(). */
+clf_status clf__options_take(void *options, size_t size, const void *given, const char *type);
+
+/* Sets a caller's options of `size` bytes to the defaults, which begin with their size. */
+void clf__options_init(void *options, size_t size, const void *defaults);
 
 #endif

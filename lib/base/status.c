@@ -13,7 +13,7 @@ static _Thread_local char last_error[CLF__ERROR_BYTES];
 static const struct {
     const char *name, *meaning;
 } statuses[] = {
-#define CLF_STATUS_ROW(name, meaning) [CLF_##name] = {#name, meaning},
+#define CLF_STATUS_ROW(name, value, meaning) [CLF_##name] = {#name, meaning},
     CLF_STATUS_LIST(CLF_STATUS_ROW)
 #undef CLF_STATUS_ROW
 };

@@ -23,8 +23,9 @@ static void describe(struct clf_model *model)
     int limit = tokenizer_limit == 0 && config->usual_source > 0 ? config->usual_source : longest;
     int is_limited = config->feature_size == 0 && tokenizer_limit > 0 && tokenizer_limit < limit;
     model->info = (struct clf_model_info){
+        .size = sizeof model->info,
         .folder = model->folder,
-        .system = clf__system_word(config->system),
+        .architecture = clf__system_word(config->system),
         .d_model = config->d_model,
         .encoder_layers = config->encoder_layers,
         .decoder_layers = config->decoder_layers,
@@ -142,6 +143,12 @@ static void warn_of_provider(const struct clf_model *model)
     }
 }
 
+void clf_model_options_init_sized(struct clf_model_options *options, size_t size)
+{
+    const struct clf_model_options defaults = {.size = sizeof defaults};
+    clf__options_init(options, size, &defaults);
+}
+
 clf_status clf_model_load(struct clf_model **out, struct clf_device *device, const char *folder,
                           const struct clf_model_options *options)
 {
@@ -150,12 +157,13 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
         return clf__fail(CLF_BAD_ARGUMENT, device == NULL ? "device is NULL; open one with clf_device_open()"
                                                           : "folder is NULL; pass a model folder");
     }
-    struct clf_model_options own = CLF_MODEL_OPTIONS_INIT;
-    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_model_options", "CLF_MODEL_OPTIONS_INIT"));
+    struct clf_model_options own;
+    clf_model_options_init(&own);
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_model_options"));
     if ((unsigned)own.precision > CLF_PRECISION_INT8) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "the model options contain the unknown precision %d; start from CLF_MODEL_OPTIONS_INIT",
+            "the model options contain the unknown precision %d; start from clf_model_options_init()",
             (int)own.precision);
     }
     struct clf_model *model;
@@ -204,12 +212,12 @@ void clf_model_free(struct clf_model *model)
     clf__free(model);
 }
 
-const char *clf_target_piece(const struct clf_model *model, int32_t id)
+const char *clf_model_token(const struct clf_model *model, int32_t id)
 {
     return clf__tokenizer_target_token(model->tokenizer, id);
 }
 
-int32_t clf_target_id(const struct clf_model *model, const char *piece)
+int32_t clf_model_token_id(const struct clf_model *model, const char *piece)
 {
     return clf__tokenizer_target_id(model->tokenizer, piece);
 }

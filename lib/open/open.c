@@ -239,7 +239,7 @@ static clf_status order_by_speed(struct clf_device_list *list, const struct clf_
     CLF__TRY(clf__environment_without(&without));
     CLF__TRY(clf__environment_cache_bytes(&kept_bytes));
     int rival = clf__choice_rival(list), first = clf__choice_candidate(list, 0);
-    if (rival < 0 || !options->use_program_cache || kept_bytes == 0 || options->form != CLF_FORM_AUTO ||
+    if (rival < 0 || !options->use_program_cache || kept_bytes == 0 || options->variant != CLF_VARIANT_AUTO ||
         clf__environment_value("CLFORMER_FORM") != NULL ||
         (without & (CLF__WITHOUT_SPEED | CLF__WITHOUT_CACHE)) != 0) {
         return CLF_OK;
@@ -311,12 +311,20 @@ static clf_status keep_list(struct clf_device *device, struct clf_device_list *l
     return status;
 }
 
+void clf_device_options_init_sized(struct clf_device_options *options, size_t size)
+{
+    const struct clf_device_options defaults = {
+        .size = sizeof defaults, .use_program_cache = 1, .use_tuning = 1};
+    clf__options_init(options, size, &defaults);
+}
+
 clf_status clf_device_open(struct clf_device **out, const char *selector,
                            const struct clf_device_options *options)
 {
     *out = NULL;
-    struct clf_device_options own = CLF_DEVICE_OPTIONS_INIT;
-    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_device_options", "CLF_DEVICE_OPTIONS_INIT"));
+    struct clf_device_options own;
+    clf_device_options_init(&own);
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_device_options"));
     if (selector == NULL || *selector == '\0') {
         selector = clf__environment_value("CLFORMER_DEVICE");
     }
@@ -348,8 +356,9 @@ clf_status clf_device_open_context(struct clf_device **out, void *context, void 
     if (context == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "there is no context; clf_device_open() creates one");
     }
-    struct clf_device_options own = CLF_DEVICE_OPTIONS_INIT;
-    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_device_options", "CLF_DEVICE_OPTIONS_INIT"));
+    struct clf_device_options own;
+    clf_device_options_init(&own);
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_device_options"));
     const struct clf__external external = {context, queue};
     struct clf_device_list *list = NULL;
     CLF__TRY(clf_device_list_create(&list));

@@ -170,7 +170,7 @@ static double dot_operations(const struct clf__caps *caps, int inputs)
 static clf_status measure_peaks(struct clf_device *device, const struct operands *operands)
 {
     struct clf_device_peaks *out = &device->peaks;
-    int is_gpu = device->caps.form == CLF_FORM_GPU;
+    int is_gpu = device->caps.form == CLF_VARIANT_GPU;
     CLF__TRY(measure_read(&out->read_bytes, device, operands));
     const struct clf__caps *caps = &device->caps;
     CLF__TRY(measure_arithmetic(&out->fma_operations, device, operands,
@@ -205,10 +205,10 @@ static clf_status measure_unseen(struct clf_device *device, double *read_bytes, 
     return status;
 }
 
-clf_status clf_device_measure_peaks(struct clf_device *device, const struct clf_device_peaks **out)
+clf_status clf_device_measure_peaks(const struct clf_device_peaks **out, struct clf_device *device)
 {
     CLF__LOCK_DEVICE(device);
-    device->peaks = (struct clf_device_peaks){.fma_operations = 0.0};
+    device->peaks = (struct clf_device_peaks){.size = sizeof device->peaks};
     clf_status status = measure_unseen(device, NULL, 0.0);
     *out = status == CLF_OK ? &device->peaks : NULL;
     return status;

@@ -94,8 +94,8 @@ static clf_status check_memory(struct clf_device *device, const char *folder)
 
 static clf_status draw_weights(const char *folder, const struct clf__run *run)
 {
-    clf_status status =
-        clf__model_initialise(folder, (uint64_t)run->settings.seed, run->hooks.interrupted, run->hooks.user);
+    clf_status status = clf__model_initialise(folder, (uint64_t)run->settings.seed, run->hooks.interrupted,
+                                              run->hooks.payload);
     return status == CLF_INTERRUPTED
                ? clf__fail(status, "training was interrupted before its first update, while weights were "
                                    "drawn; run the same command to start again")
@@ -107,7 +107,7 @@ static clf_status make_new(const char *folder, const struct clf__run *run)
     const struct clf__settings *settings = &run->settings;
     struct clf__model_description description = describe(settings);
     clf_status status =
-        clf__tokenizer_files_make(&description, folder, settings, run->hooks.interrupted, run->hooks.user);
+        clf__tokenizer_files_make(&description, folder, settings, run->hooks.interrupted, run->hooks.payload);
     if (status == CLF_INTERRUPTED) {
         return clf__fail(status, "training was interrupted before its first update, while a vocabulary was "
                                  "learned; run the same command to start again");

@@ -234,6 +234,7 @@ static clf_status open_training(struct clf__run *run)
     if (run->hooks.started) {
         const struct clf__dataset_report *report = &run->train_report;
         struct clf_train_start start = {
+            .size = sizeof start,
             .parameters = run->transformer->parameter_count,
             .pairs = report->pairs,
             .lines = report->lines,
@@ -248,7 +249,7 @@ static clf_status open_training(struct clf__run *run)
             .host_bytes = clf__gradient_sums_bytes(run->sums),
             .ranks = run->communicator->size,
         };
-        run->hooks.started(run->hooks.user, &start);
+        run->hooks.started(&start, run->hooks.payload);
     }
     return CLF_OK;
 }

@@ -131,7 +131,7 @@ static clf_status save_and_validate(struct clf__run *run)
 /* Finds whether any rank was asked to stop, so that all ranks stop. */
 static clf_status hear_interruption(int *out, const struct clf__run *run)
 {
-    int64_t asked = run->hooks.interrupted && run->hooks.interrupted(run->hooks.user);
+    int64_t asked = run->hooks.interrupted && run->hooks.interrupted(run->hooks.payload);
     CLF__TRY(run->communicator->sum_integers(run->communicator, &asked, 1));
     *out = asked > 0;
     return CLF_OK;
@@ -167,7 +167,7 @@ static clf_status train(struct clf__run *run)
                                                                            * of kernels */
         }
         if (run->hooks.updated) {
-            run->hooks.updated(run->hooks.user, &update);
+            run->hooks.updated(&update, run->hooks.payload);
         }
         CLF__TRY(check_gradients(run));
         CLF__TRY(look_at_clock(run));
@@ -229,6 +229,12 @@ clf_status clf__run_save(struct clf__run *run)
     return ranks->rank == 0 ? clf__checkpoints_prune(&run->checkpoints, &run->state, &run->settings) : CLF_OK;
 }
 
+void clf_train_hooks_init_sized(struct clf_train_hooks *hooks, size_t size)
+{
+    const struct clf_train_hooks defaults = {.size = sizeof defaults};
+    clf__options_init(hooks, size, &defaults);
+}
+
 clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe, const char *output,
                      const struct clf_train_hooks *hooks)
 {
@@ -238,9 +244,9 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
                          : recipe == NULL ? "recipe by which"
                                           : "folder for the model");
     }
-    struct clf__run run = {.device = device, .hooks = CLF_TRAIN_HOOKS_INIT, .begun = clf__seconds()};
-    CLF__TRY(
-        clf__options_take(&run.hooks, sizeof run.hooks, hooks, "clf_train_hooks", "CLF_TRAIN_HOOKS_INIT"));
+    struct clf__run run = {.device = device, .begun = clf__seconds()};
+    clf_train_hooks_init(&run.hooks);
+    CLF__TRY(clf__options_take(&run.hooks, sizeof run.hooks, hooks, "clf_train_hooks"));
     run.communicator = clf__ranks_communicator(run.hooks.ranks);
     if (run.communicator->rank > 0) {
         run.hooks.started = NULL;
@@ -257,7 +263,7 @@ clf_status clf_train(struct clf_device *device, const struct clf_recipe *recipe,
         status = clf__run_discard(&run, status);
     }
     if (run.hooks.ended) {
-        run.hooks.ended(run.hooks.user, &run.times);
+        run.hooks.ended(&run.times, run.hooks.payload);
     }
     clf__run_close(&run);
     return status;

@@ -102,9 +102,9 @@ static void set_options(struct clf_translate_options *options, const struct clf_
     options->beam = (int)settings->beam;
     options->n_best = 1;
     options->length_penalty = settings->length_penalty;
-    options->pieces = settings->tokens;
+    options->subwords = settings->tokens;
     options->interrupted = run->hooks.interrupted;
-    options->user = run->hooks.user;
+    options->payload = run->hooks.payload;
 }
 
 static clf_status take(struct clf__translated *translated, const struct clf_translation *translations)

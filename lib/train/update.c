@@ -165,7 +165,8 @@ clf_status clf__run_update(struct clf__run *run, struct clf_train_update *out)
 {
     double start = clf__seconds(), waited = *run->communicator->waited;
     run->state.update++;
-    *out = (struct clf_train_update){.update = run->state.update, .epoch = run->state.epoch};
+    *out = (struct clf_train_update){
+        .size = sizeof *out, .update = run->state.update, .epoch = run->state.epoch};
     out->learning_rate =
         clf__schedule_rate(&run->settings, run->transformer->config.d_model, run->state.update);
     struct plan plan = plan_update(run);

@@ -74,6 +74,7 @@ static void tell(const struct clf__run *run, const struct clf__validated *valida
     const struct clf__train_state *state = &run->state;
     enum clf__best by = (enum clf__best)run->settings.best;
     struct clf_train_validation validation = {
+        .size = sizeof validation,
         .update = validated->update,
         .epoch = validated->epoch,
         .loss = validated->loss,
@@ -87,7 +88,7 @@ static void tell(const struct clf__run *run, const struct clf__validated *valida
             translated->count < run->settings.samples ? translated->count : (int)run->settings.samples,
         .checkpoint = run->saved,
     };
-    run->hooks.validated(run->hooks.user, &validation);
+    run->hooks.validated(&validation, run->hooks.payload);
 }
 
 /* Reports a validation before recording it, so that a run killed in between reports it twice rather than

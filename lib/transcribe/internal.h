@@ -158,7 +158,7 @@ double clf__compression_ratio(const char *text, size_t size);
 static inline clf_status clf__transcriber_go_on(const struct clf_transcriber *transcriber)
 {
     const struct clf_transcribe_options *options = &transcriber->options;
-    return options->interrupted != NULL && options->interrupted(options->user) != 0
+    return options->interrupted != NULL && options->interrupted(options->payload) != 0
                ? clf__fail(CLF_INTERRUPTED, "the caller asked to stop")
                : CLF_OK;
 }

@@ -86,7 +86,7 @@ static clf_status finish_segment(struct clf__transcription *work, struct clf_seg
         CLF__TRY(clf__ids_append(&work->said, segment->tokens[i]));
     }
     if (recordings->segment != NULL) {
-        recordings->segment(recordings->user, work->index, segment);
+        recordings->segment(work->index, segment, recordings->payload);
     }
     return CLF_OK;
 }

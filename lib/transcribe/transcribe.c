@@ -23,7 +23,7 @@ static void put_away(struct run *run, struct clf__transcription *work, clf_statu
     struct clf_transcript *transcript = NULL;
     status = status == CLF_OK ? clf__transcription_end(work, &transcript) : status;
     clf__transcription_free(work);
-    run->recordings.done(run->recordings.user, work->index, status, transcript);
+    run->recordings.done(work->index, status, transcript, run->recordings.payload);
 }
 
 /* Begins the next readable recording in a free slot, if there is one. Returns only CLF_INTERRUPTED as a
@@ -38,7 +38,7 @@ static clf_status begin_next(struct run *run, struct clf__transcription *work, s
                                             .recordings = &run->recordings,
                                             .index = index,
                                             .windows = windows};
-        clf_status status = run->recordings.open(run->recordings.user, index, &audio);
+        clf_status status = run->recordings.open(&audio, index, run->recordings.payload);
         if (status == CLF_OK && audio == NULL) {
             status =
                 clf__fail(CLF_BAD_ARGUMENT, "recording %d: the open callback returned no recording", index);
@@ -169,8 +169,8 @@ static clf_status start(struct clf_transcriber *transcriber, const struct clf_re
 
 void clf_recordings_init_sized(struct clf_recordings *recordings, size_t size)
 {
-    memset(recordings, 0, size);
-    recordings->size = size;
+    const struct clf_recordings defaults = {.size = sizeof defaults};
+    clf__options_init(recordings, size, &defaults);
 }
 
 clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
@@ -183,7 +183,7 @@ clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
                                                : "recordings is NULL; pass the recordings to transcribe");
     }
     clf_recordings_init(&own);
-    CLF__TRY(clf__options_take(&own, sizeof own, recordings, "clf_recordings", "clf_recordings_init()"));
+    CLF__TRY(clf__options_take(&own, sizeof own, recordings, "clf_recordings"));
     if (own.count < 0 || own.open == NULL || own.done == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          own.count < 0 ? "%d recordings: must be 0 or more"
@@ -201,7 +201,7 @@ struct single {
     clf_status status;
 };
 
-static clf_status open_single(void *user, int index, struct clf_audio **out)
+static clf_status open_single(struct clf_audio **out, int index, void *user)
 {
     struct single *single = user;
     (void)index;
@@ -209,7 +209,7 @@ static clf_status open_single(void *user, int index, struct clf_audio **out)
     return CLF_OK;
 }
 
-static void end_single(void *user, int index, clf_status status, struct clf_transcript *transcript)
+static void end_single(int index, clf_status status, struct clf_transcript *transcript, void *user)
 {
     struct single *single = user;
     (void)index;
@@ -217,18 +217,18 @@ static void end_single(void *user, int index, clf_status status, struct clf_tran
     single->transcript = transcript;
 }
 
-static void tell_segment(void *user, int index, const struct clf_segment *segment)
+static void tell_segment(int index, const struct clf_segment *segment, void *user)
 {
     const struct single *single = user;
     (void)index;
-    single->options->segment(single->options->user, segment);
+    single->options->segment(segment, single->options->payload);
 }
 
-static void tell_progress(void *user, int index, double seconds, double of)
+static void tell_progress(int index, double seconds, double of, void *user)
 {
     const struct single *single = user;
     (void)index;
-    single->options->progress(single->options->user, seconds, of);
+    single->options->progress(seconds, of, single->options->payload);
 }
 
 clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
@@ -248,7 +248,7 @@ clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *t
     recordings.done = end_single;
     recordings.segment = transcriber->options.segment != NULL ? tell_segment : NULL;
     recordings.progress = transcriber->options.progress != NULL ? tell_progress : NULL;
-    recordings.user = &single;
+    recordings.payload = &single;
     CLF__TRY(start(transcriber, &recordings));
     *out = single.transcript;
     return single.status;

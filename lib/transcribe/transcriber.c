@@ -20,8 +20,8 @@ static const double DEFAULT_RATIO = 2.4;
 
 void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, size_t size)
 {
-    struct clf_transcribe_options own = {
-        .size = size,
+    const struct clf_transcribe_options defaults = {
+        .size = sizeof defaults,
         .beam = DEFAULT_BEAM,
         .patience = 1,
         .length_penalty = -1,
@@ -34,8 +34,7 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
         .batch = 1,
         .compression_ratio_threshold = clf__compression_is_known() ? DEFAULT_RATIO : NAN,
     };
-    memset(options, 0, size);
-    memcpy(options, &own, clf__min_size(size, sizeof own));
+    clf__options_init(options, size, &defaults);
 }
 
 /* written as !(value >= low), so that NaN is out of range */
@@ -357,8 +356,7 @@ clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model
     }
     struct clf_transcribe_options own;
     clf_transcribe_options_init(&own);
-    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_transcribe_options",
-                               "clf_transcribe_options_init()"));
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_transcribe_options"));
     struct clf_transcriber *transcriber;
     CLF__TRY(clf__allocate(&transcriber, 1, sizeof *transcriber));
     transcriber->model = model;

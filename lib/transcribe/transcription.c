@@ -56,8 +56,8 @@ clf_status clf__transcription_leave(struct clf__transcription *work)
     }
     if (recordings->progress != NULL) { /* the last timestamps may exceed the length of the recording */
         int64_t all = work->windows->frames, done = work->seek < all ? work->seek : all;
-        recordings->progress(recordings->user, work->index, (double)done / CLF__FRAMES_A_SECOND,
-                             (double)all / CLF__FRAMES_A_SECOND);
+        recordings->progress(work->index, (double)done / CLF__FRAMES_A_SECOND,
+                             (double)all / CLF__FRAMES_A_SECOND, recordings->payload);
     }
     return CLF_OK;
 }

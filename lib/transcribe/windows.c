@@ -50,7 +50,7 @@ static clf_status hold(struct clf__windows *windows, int64_t first)
         float *end = samples + windows->count;
         size_t room = (size_t)(CLF__PIECE_SAMPLES - windows->count);
         if (!windows->ended) {
-            CLF__TRY(clf_audio_read(windows->audio, end, room, &read));
+            CLF__TRY(clf_audio_read(end, &read, windows->audio, room));
             windows->ended = read < room;
             windows->total = windows->first + windows->count + (int64_t)read;
         }

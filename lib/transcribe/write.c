@@ -263,8 +263,8 @@ static clf_status write_json(struct text *text, const struct clf_transcript *tra
 
 void clf_transcript_options_init_sized(struct clf_transcript_options *options, size_t size)
 {
-    memset(options, 0, size);
-    options->size = size;
+    const struct clf_transcript_options defaults = {.size = sizeof defaults};
+    clf__options_init(options, size, &defaults);
 }
 
 static clf_status check_options(const struct clf_transcript_options *options,
@@ -308,8 +308,7 @@ clf_status clf_transcript_write(char **out, const struct clf_transcript *transcr
         return clf__fail(CLF_BAD_ARGUMENT, "format %d of a transcript is unknown", (int)format);
     }
     clf_transcript_options_init(&own);
-    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_transcript_options",
-                               "clf_transcript_options_init()"));
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_transcript_options"));
     CLF__TRY(check_options(&own, transcript));
     clf_status status = add(&text, "");
     status = status == CLF_OK ? writers[format](&text, transcript, &own) : status;

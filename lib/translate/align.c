@@ -147,7 +147,7 @@ clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *
     for (int i = 0; i < hypothesis->count; i++) {
         int32_t id = hypothesis->ids[i];
         int is_replaced = options->replace_unknown && id == clf__tokenizer_unknown(tokenizer);
-        if (!is_replaced && !clf__tokenizer_is_text(tokenizer, id, options->pieces)) {
+        if (!is_replaced && !clf__tokenizer_is_text(tokenizer, id, options->subwords)) {
             hypothesis->alignment[i] = -1;
         }
     }

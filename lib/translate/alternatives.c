@@ -88,7 +88,7 @@ static void add_times(struct clf_stage_times *times, struct clf_stage_times *mor
     times->steps += more->steps;
     times->step_rows += more->step_rows;
     times->batches += more->batches;
-    *more = (struct clf_stage_times){.lines = 0};
+    *more = (struct clf_stage_times){.size = sizeof *more};
 }
 
 static clf_status go_on(struct branches *branches, struct clf_translator *translator,

@@ -170,6 +170,7 @@ static clf_status attend(struct clf_attention_maps **out, struct clf_translator 
         status = clf__allocate(&maps, 1, sizeof *maps);
     }
     if (status == CLF_OK) {
+        maps->size = sizeof *maps;
         status = make_maps(maps, translator, &read, &ids);
     }
     clf__source_free(&read);

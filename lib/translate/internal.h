@@ -12,6 +12,8 @@
 #include "text/batch.h"
 #include "text/shortlist.h"
 #include "text/tokenizers/tokenizer.h"
+#include "translate/batch_size.h"
+#include "translate/times.h"
 
 /* Speed of a translator: tokens and seconds, weighted towards recent calls. */
 struct clf__throughput {
@@ -42,9 +44,10 @@ struct clf_translator {
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     struct clf_translator *starts;        /* finds the first tokens of alternatives; NULL: not requested */
     struct clf_stage_times times;
-    struct clf_stage_times all_times; /* in the first translator of a pool: the sum over all */
-    int warns_of_sentences;           /* the warning about a line with several sentences was not logged yet */
-    atomic_int is_working; /* set during a call, to detect calls from callbacks and other threads */
+    struct clf_translator_device described; /* result of clf_translator_device_at() */
+    struct clf_stage_times all_times;       /* in the first translator of a pool: the sum over all */
+    int warns_of_sentences; /* the warning about a line with several sentences was not logged yet */
+    atomic_int is_working;  /* set during a call, to detect calls from callbacks and other threads */
 };
 
 /* An encoded source: ids or frames. */
@@ -130,13 +133,6 @@ clf_status clf__line_problem(clf_status status, clf_status *line_status, char **
 /* Returns the session limits for a search over `lines` lines. */
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines);
 
-/* Returns the --batch-tokens for a number of compute units: 2048 for the CPU kernel variant, a power of two
- * from 2048 to 131072 for the GPU variant. */
-int clf__batch_tokens_wanted(clf_form form, unsigned compute_units);
-
-/* Returns the lines in a batch of that size: each reserves memory for the longest translation. */
-int clf__batch_lines_wanted(int batch_tokens);
-
 /* Grows the sessions of all translators of the list to a source and a target of these lengths; sessions start
  * with usual lengths, because a model may allow far longer ones. Call between the batches of a call. */
 clf_status clf__translator_ensure_lengths(struct clf_translator *first, int source, int target);
@@ -182,9 +178,6 @@ clf_status clf__translator_check_lines(const struct clf_line *lines, int count);
 clf_status clf__translator_go_on(const struct clf_translator *translator);
 /* Returns CLF_INTERRUPTED if the caller asks to stop; only on the caller's thread. */
 clf_status clf__translator_ask(const struct clf_translator *translator);
-
-/* Adds every member. */
-void clf__times_add(struct clf_stage_times *sum, const struct clf_stage_times *times);
 
 /* Fills all_times of the first translator of a pool. */
 void clf__translator_sum_times(struct clf_translator *first);

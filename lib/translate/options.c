@@ -18,8 +18,8 @@ static void fill_options(struct clf_translate_options *options, size_t size, con
                          const char *task)
 {
     const struct clf__search_options *search = &config->generation;
-    struct clf_translate_options own = {
-        .size = size,
+    const struct clf_translate_options defaults = {
+        .size = sizeof defaults,
         .beam = search->beams,
         .n_best = search->n_best,
         .min_length = search->min_length,
@@ -50,8 +50,7 @@ static void fill_options(struct clf_translate_options *options, size_t size, con
         .beam_groups = search->groups,
         .diversity_penalty = (double)search->diversity_penalty,
     };
-    memset(options, 0, size);
-    memcpy(options, &own, clf__min_size(size, sizeof own));
+    clf__options_init(options, size, &defaults);
 }
 
 void clf_translate_options_init_sized(struct clf_translate_options *options, size_t size,

@@ -47,7 +47,7 @@ static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_
         struct clf_hypothesis *kept = &result->hypotheses[i];
         size_t length = (size_t)hypotheses[i].length;
         CLF__TRY(clf__tokenizer_decode(translator->model->tokenizer, &kept->text, hypotheses[i].ids,
-                                       hypotheses[i].length, translator->options.pieces));
+                                       hypotheses[i].length, translator->options.subwords));
         CLF__TRY(clf__allocate(&kept->ids, length, sizeof *kept->ids));
         memcpy(kept->ids, hypotheses[i].ids, length * sizeof *kept->ids);
         kept->count = hypotheses[i].length;
@@ -241,7 +241,7 @@ static clf_status stream_lines(struct search_state *state)
             continue;
         }
         CLF__TRY(clf__tokenizer_decode(translator->model->tokenizer, &text, ids, count,
-                                       translator->options.pieces));
+                                       translator->options.subwords));
         clf_status status = clf__streamed_continue(&state->work->streamed[line], translator, line, text, 0);
         clf__free(text);
         CLF__TRY(status);

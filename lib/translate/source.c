@@ -93,7 +93,7 @@ static clf_status encode(struct clf__source *out, const struct clf_translator *t
     CLF__TRY(clf__source_text(&whole, &made, translator, line));
     clf_status status =
         clf__tokenizer_encode_source(translator->model->tokenizer, &translator->framing, &out->ids,
-                                     whole.text, whole.size, translator->options.pieces);
+                                     whole.text, whole.size, translator->options.subwords);
     clf__free(made);
     return status;
 }
@@ -144,8 +144,8 @@ clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *t
     if (is_blank(line)) {
         return CLF_OK;
     }
-    CLF__TRY(
-        clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, translator->options.pieces));
+    CLF__TRY(clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1,
+                                   translator->options.subwords));
     out->count -= out->count > 0 && out->data[out->count - 1] == model->transformer->config.end_id;
     for (int i = translator->takes_start; i < out->count; i++) {
         if (clf__is_end(search, out->data[i])) {
@@ -168,8 +168,8 @@ clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct cl
                             const struct clf_line *line)
 {
     const struct clf_model *model = translator->model;
-    CLF__TRY(
-        clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, translator->options.pieces));
+    CLF__TRY(clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1,
+                                   translator->options.subwords));
     if (translator->options.forced_first >= 0) {
         CLF__TRY(prepend(out, translator->options.forced_first));
     }

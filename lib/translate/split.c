@@ -135,9 +135,9 @@ static void emit_sentence(const struct split *split, int line, const struct clf_
                           const char *text)
 {
     const struct clf_translate_options *options = &split->translator->options;
-    const struct clf_sentence sentence = {source->text, source->size, text};
+    const struct clf_sentence sentence = {sizeof sentence, source->text, source->size, text};
     if (options->sentence_translated != NULL) {
-        options->sentence_translated(options->user, line, &sentence);
+        options->sentence_translated(line, &sentence, options->payload);
     }
 }
 
@@ -176,7 +176,7 @@ static clf_status emit_lines(void *user, struct clf_translation *results, int fr
     const struct clf_translator *translator = user;
     const struct clf_translate_options *options = &translator->options;
     for (int i = from; options->translated != NULL && i < to; i++) {
-        options->translated(options->user, i, &results[i]);
+        options->translated(i, &results[i], options->payload);
     }
     return CLF_OK;
 }

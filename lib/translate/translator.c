@@ -25,7 +25,7 @@ static clf_status choose_task(struct clf_translator *translator)
     }
     CLF__TRY(clf__config_load_task(&translator->task_config, &translator->source_prefix,
                                    translator->model->folder, options->task));
-    const char *problem = options->pieces ? "the input is tokens; turn one of them off"
+    const char *problem = options->subwords ? "the input is tokens; turn one of them off"
                           : translator->model->info.feature_size > 0
                               ? "this model's sources are frames; remove the task"
                               : NULL;
@@ -182,12 +182,12 @@ static clf_status choose_sentences(struct clf_translator *translator)
 {
     const struct clf_translate_options *options = &translator->options;
     translator->warns_of_sentences =
-        !options->split_sentences && !options->pieces &&
+        !options->split_sentences && !options->subwords &&
         !clf__family_of(translator->model->transformer->config.system)->reads_texts;
     if (!options->split_sentences) {
         return CLF_OK;
     }
-    const char *problem = options->pieces                            ? "are tokens"
+    const char *problem = options->subwords                          ? "are tokens"
                           : translator->model->info.feature_size > 0 ? "are frames"
                           : options->n_best > 1                      ? "have several translations"
                                                                      : NULL;
@@ -316,9 +316,10 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     struct clf_translator *translator;
     CLF__TRY(clf__allocate(&translator, 1, sizeof *translator));
     translator->model = model;
+    translator->times.size = translator->all_times.size = sizeof translator->times;
     clf_translate_options_init(&translator->options, model);
-    clf_status status = clf__options_take(&translator->options, sizeof translator->options, options,
-                                          "clf_translate_options", "clf_translate_options_init()");
+    clf_status status =
+        clf__options_take(&translator->options, sizeof translator->options, options, "clf_translate_options");
     if (status == CLF_OK) {
         status = clf__translator_check_options(translator);
     }
@@ -394,4 +395,24 @@ void clf_translator_free(struct clf_translator *translator)
 const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator)
 {
     return translator->next != NULL ? &translator->all_times : &translator->times;
+}
+
+const struct clf_translator_device *clf_translator_device_at(struct clf_translator *translator, int index)
+{
+    struct clf_translator *each = translator;
+    for (int i = 0; i < index && each != NULL; i++) {
+        each = each->next;
+    }
+    if (each == NULL || index < 0) {
+        return NULL;
+    }
+    each->described = (struct clf_translator_device){
+        .size = sizeof each->described,
+        .device = clf_device_describe(each->model->transformer->device),
+        .batch_tokens = each->options.batch_tokens,
+        .batch_lines = each->max_lines,
+        .is_lost = each->model->is_lost,
+        .times = &each->times,
+    };
+    return &each->described;
 }

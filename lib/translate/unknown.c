@@ -46,7 +46,7 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
             is_unknown ? clf__token_list_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
     }
     clf_status status = clf__tokenizer_decode_given(tokenizer, &text, hypothesis->ids, hypothesis->count,
-                                                    given, translator->options.pieces);
+                                                    given, translator->options.subwords);
     clf__free(given);
     CLF__TRY(status);
     clf__free(hypothesis->text);
@@ -63,7 +63,7 @@ static clf_status read_tokens(struct clf__token_list *tokens, const struct clf_t
     CLF__TRY(clf__source_text(&whole, &made, translator, line));
     clf_status status =
         clf__tokenizer_source_tokens(translator->model->tokenizer, &translator->framing, tokens, whole.text,
-                                     whole.size, translator->options.pieces);
+                                     whole.size, translator->options.subwords);
     clf__free(made);
     return status;
 }

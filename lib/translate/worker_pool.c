@@ -175,7 +175,10 @@ int clf__worker_next(struct clf__worker *worker)
 clf_status clf__translator_ask(const struct clf_translator *translator)
 {
     const struct clf_translate_options *options = &translator->options;
-    int stops = options->interrupted != NULL && options->interrupted(options->user);
+    if (options->poll != NULL) {
+        options->poll(options->payload);
+    }
+    int stops = options->interrupted != NULL && options->interrupted(options->payload);
     return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
 }
 
@@ -201,7 +204,7 @@ void clf__worker_pool_stream(const struct clf_translator *translator, int line, 
     struct clf__worker *worker = translator->worker;
     struct clf__worker_pool *pool = worker->pool;
     if (pool->is_alone) {
-        translator->options.streamed(translator->options.user, line, text, size);
+        translator->options.streamed(line, text, size, translator->options.payload);
         return;
     }
     clf__worker_lock(worker);
@@ -222,7 +225,7 @@ static void tell(struct clf__worker_pool *pool)
 {
     const struct clf_translate_options *options = &pool->first->options;
     pthread_mutex_unlock(&pool->lock);
-    options->streamed(options->user, pool->pending.line, pool->pending.text, pool->pending.size);
+    options->streamed(pool->pending.line, pool->pending.text, pool->pending.size, options->payload);
     pthread_mutex_lock(&pool->lock);
     pool->pending.text = NULL;
     pthread_cond_broadcast(&pool->changed);
@@ -238,24 +241,9 @@ static void stop(struct clf__worker_pool *pool, const struct clf__failure *failu
     pthread_cond_broadcast(&pool->changed);
 }
 
-void clf__times_add(struct clf_stage_times *sum, const struct clf_stage_times *times)
-{
-    sum->tokenize += times->tokenize;
-    sum->encode += times->encode;
-    sum->decode += times->decode;
-    sum->search += times->search;
-    sum->detokenize += times->detokenize;
-    sum->lines += times->lines;
-    sum->source_tokens += times->source_tokens;
-    sum->target_tokens += times->target_tokens;
-    sum->steps += times->steps;
-    sum->step_rows += times->step_rows;
-    sum->batches += times->batches;
-}
-
 void clf__translator_sum_times(struct clf_translator *first)
 {
-    first->all_times = (struct clf_stage_times){.lines = 0};
+    first->all_times = (struct clf_stage_times){.size = sizeof first->all_times};
     for (const struct clf_translator *each = first; each != NULL; each = each->next) {
         clf__times_add(&first->all_times, each->worker != NULL ? &each->worker->times : &each->times);
     }

@@ -57,11 +57,12 @@ static clf_status open_device(void *user, const void *options)
 static void test_device(void **state)
 {
     (void)state;
-    struct later_device_options options = {CLF_DEVICE_OPTIONS_INIT, 0};
+    struct later_device_options options;
+    clf_device_options_init_sized(&options.now, sizeof options);
     struct clf_device *device;
     options.now.use_program_cache = options.now.use_tuning = 0;
     check_refusals(&(struct call){open_device, &device, &options, sizeof options.now, sizeof options,
-                                  "CLF_DEVICE_OPTIONS_INIT"});
+                                  "clf_device_options_init()"});
     assert_null(device);
     assert_ok(open_device(&device, &options));
     clf_device_close(device);
@@ -71,7 +72,7 @@ static void test_device(void **state)
     options.now.size = offsetof(struct clf_device_options, use_program_cache);
     options.now.profile = 1;
     assert_ok(open_device(&device, &options));
-    assert_ok(clf_device_profile(device, &times, &count));
+    assert_ok(clf_device_profile(&times, &count, device));
     assert_int_equal(count, 0);
     clf_device_close(device);
 }
@@ -79,17 +80,18 @@ static void test_device(void **state)
 static clf_status load_model(void *user, const void *options)
 {
     struct clf_model **model = user;
-    return clf_model_load(model, support_device(CLF_FORM_AUTO), support_fixture(MODEL), options);
+    return clf_model_load(model, support_device(CLF_VARIANT_AUTO), support_fixture(MODEL), options);
 }
 
 static void test_model(void **state)
 {
     (void)state;
-    struct later_model_options options = {CLF_MODEL_OPTIONS_INIT, 0};
+    struct later_model_options options;
+    clf_model_options_init_sized(&options.now, sizeof options);
     struct clf_model *model;
     options.now.precision = CLF_PRECISION_BF16;
     check_refusals(&(struct call){load_model, &model, &options, sizeof options.now, sizeof options,
-                                  "CLF_MODEL_OPTIONS_INIT"});
+                                  "clf_model_options_init()"});
     assert_null(model);
     assert_ok(load_model(&model, &options));
     assert_int_equal(clf_model_describe(model)->precision, CLF_PRECISION_BF16);
@@ -136,10 +138,10 @@ static void test_translator(void **state)
 
 static clf_status train(void *user, const void *hooks)
 {
-    return clf_train(support_device(CLF_FORM_AUTO), user, "/no/such/folder", hooks);
+    return clf_train(support_device(CLF_VARIANT_AUTO), user, "/no/such/folder", hooks);
 }
 
-static void count_end(void *user, const struct clf_train_times *times)
+static void count_end(const struct clf_train_times *times, void *user)
 {
     int *count = user;
     *count += times->passes == 0.0;
@@ -148,14 +150,15 @@ static void count_end(void *user, const struct clf_train_times *times)
 static void test_train(void **state)
 {
     (void)state;
-    struct later_hooks hooks = {CLF_TRAIN_HOOKS_INIT, 0};
+    struct later_hooks hooks;
+    clf_train_hooks_init_sized(&hooks.now, sizeof hooks);
     struct clf_recipe *recipe;
     assert_ok(clf_recipe_create(&recipe));
     check_refusals(
-        &(struct call){train, recipe, &hooks, sizeof hooks.now, sizeof hooks, "CLF_TRAIN_HOOKS_INIT"});
+        &(struct call){train, recipe, &hooks, sizeof hooks.now, sizeof hooks, "clf_train_hooks_init()"});
     int count = 0;
     hooks.now.ended = count_end;
-    hooks.now.user = &count;
+    hooks.now.payload = &count;
     assert_fails(train(recipe, &hooks), CLF_BAD_ARGUMENT, "train"); /* the recipe, which names no texts */
     assert_int_equal(count, 1);
     clf_recipe_free(recipe);

@@ -34,7 +34,7 @@ static clf_status create(struct clf_translator **out, struct clf_model *model)
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
     options.max_length = 8;
-    options.pieces = 1;
+    options.subwords = 1;
     options.batch_tokens = 16; /* several batches per call */
     return clf_translator_create(out, model, &options);
 }
@@ -88,7 +88,7 @@ static struct answers expected_of(struct clf_model *model)
 static struct clf_model *load(const char *folder)
 {
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture(folder), NULL));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture(folder), NULL));
     return model;
 }
 
@@ -174,7 +174,7 @@ static double train(void)
     struct clf__transformer *transformer;
     struct clf__training *training;
     struct clf__training_loss loss;
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO), fixture.folder,
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_VARIANT_AUTO), fixture.folder,
                                     CLF_PRECISION_FP32));
     assert_ok(clf__training_create(&training, transformer, &limits, &options));
     for (int step = 1; step <= UPDATES; step++) {
@@ -225,9 +225,9 @@ static void test_callbacks(void **state)
     load_crowd();
     clf_translate_options_init(&options, crowd.model);
     options.max_length = 8;
-    options.pieces = 1;
+    options.subwords = 1;
     options.interrupted = ask;
-    options.user = &inner;
+    options.payload = &inner;
     memset(&answers, 0, sizeof answers);
     assert_ok(create(&inner.other, crowd.model));
     assert_ok(clf_translator_create(&inner.self, crowd.model, &options));

@@ -41,7 +41,7 @@ static clf_status translate(struct work *work, struct clf_model *model)
     struct clf_translation *translation;
     clf_translate_options_init(&options, model);
     options.max_length = 4;
-    options.pieces = 1;
+    options.subwords = 1;
     clf_status status = clf_translator_create(&translator, model, &options);
     if (status == CLF_OK) {
         status = clf_translate(&translation, translator, &line, 1);

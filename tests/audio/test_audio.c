@@ -27,18 +27,18 @@ static void test_memory(void **state)
     assert_ok(clf_audio_open_samples(&audio, samples, 5));
     assert_int_equal(clf_audio_length(audio), 5);
     for (int pass = 0; pass < 2; pass++) {
-        assert_ok(clf_audio_read(audio, read, 3, &count));
+        assert_ok(clf_audio_read(read, &count, audio, 3));
         assert_int_equal(count, 3);
         assert_true(read[0] == 0.5F && read[1] == -0.25F && read[2] == 1.0F);
-        assert_ok(clf_audio_read(audio, read, 1, &count));
+        assert_ok(clf_audio_read(read, &count, audio, 1));
         assert_true(count == 1 && read[0] == -1.0F);
-        assert_fails(clf_audio_read(audio, read, 8, &count), CLF_FORMAT,
+        assert_fails(clf_audio_read(read, &count, audio, 8), CLF_FORMAT,
                      "samples: the sample at 0.00 s is not a number");
         assert_ok(clf_audio_rewind(audio));
     }
     clf_audio_free(audio);
     assert_ok(clf_audio_open_samples(&audio, NULL, 0));
-    assert_ok(clf_audio_read(audio, read, 8, &count));
+    assert_ok(clf_audio_read(read, &count, audio, 8));
     assert_int_equal(count, 0);
     clf_audio_free(audio);
     clf_audio_free(NULL);
@@ -283,7 +283,7 @@ static void test_not_a_number(void **state)
     struct clf_audio *audio;
     size_t count;
     assert_ok(clf_audio_open(&audio, path));
-    assert_fails(clf_audio_read(audio, samples, 32000, &count), CLF_FORMAT,
+    assert_fails(clf_audio_read(samples, &count, audio, 32000), CLF_FORMAT,
                  "nan.wav: the sample at 1.50 s is not a number");
     clf_audio_free(audio);
 }
@@ -304,7 +304,7 @@ static void test_clipped(void **state)
     struct clf_audio *audio;
     size_t count;
     assert_ok(clf_audio_open(&audio, path));
-    assert_ok(clf_audio_read(audio, samples, LONGEST, &count));
+    assert_ok(clf_audio_read(samples, &count, audio, LONGEST));
     assert_int_equal(count, 16000);
     for (int i = 0; i < 16000; i++) {
         assert_true(samples[i] == (i % 2 == 0 ? 1.0F : -1.0F));
@@ -322,7 +322,7 @@ static const char *cut(const struct kind *kind, double part, const char *name)
     return path;
 }
 
-static void keep_message(void *user, clf_log_level level, const char *message)
+static void keep_message(clf_log_level level, const char *message, void *user)
 {
     (void)level;
     snprintf(user, 200, "%s", message);
@@ -350,14 +350,14 @@ static void test_cut_off(void **state)
     float *samples = support_array(LONGEST, sizeof *samples);
     size_t count;
     assert_ok(clf_audio_open(&audio, cut(&kinds[8], 0.5, "cut.flac")));
-    clf_status status = clf_audio_read(audio, samples, LONGEST, &count);
+    clf_status status = clf_audio_read(samples, &count, audio, LONGEST);
     assert_fails(status, CLF_FORMAT, "cut.flac: is ");
     clf_audio_free(audio);
     /* A WAV file's header may declare any length: the actual data counts, with a warning. */
     char message[200] = "";
     clf_log_set(keep_message, message);
     assert_ok(clf_audio_open(&audio, cut(&kinds[0], 0.5, "cut.wav")));
-    assert_ok(clf_audio_read(audio, samples, LONGEST, &count));
+    assert_ok(clf_audio_read(samples, &count, audio, LONGEST));
     assert_in_range(count, 25500, 25600);
     clf_audio_free(audio);
     assert_non_null(strstr(message, "cut.wav: is cut off: it holds 1.60 s of the 3.20 s that it says"));

@@ -62,13 +62,13 @@ static const struct {
     {"tone.wma", 18576, 1e-4}, {"film.mp4", 19319, 1e-4},
 };
 
-static void keep_message(void *user, clf_log_level level, const char *message)
+static void keep_message(clf_log_level level, const char *message, void *user)
 {
     (void)level;
     snprintf(user, 300, "%s", message);
 }
 
-static void ignore_message(void *user, clf_log_level level, const char *message)
+static void ignore_message(clf_log_level level, const char *message, void *user)
 {
     (void)user, (void)level, (void)message;
 }
@@ -215,7 +215,7 @@ static void test_other_rate(void **state)
     size_t count;
     assert_ok(clf_audio_open(&audio, path));
     assert_fails(
-        clf_audio_read(audio, samples, LONGEST, &count), CLF_FORMAT,
+        clf_audio_read(samples, &count, audio, LONGEST), CLF_FORMAT,
         "two.aac: changes from 16000 to 44100 samples a second at 1.28 s; convert it with ffmpeg -ar 16000");
     clf_audio_free(audio);
 }
@@ -234,7 +234,7 @@ static void test_noise(void **state)
         spoil(path, kinds[i % 5].name, 1, from, from + 1 + (size_t)support_integer(&random, 60));
         clf_status status = clf_audio_open(&audio, path);
         if (status == CLF_OK) {
-            status = clf_audio_read(audio, samples, LONGEST, &count);
+            status = clf_audio_read(samples, &count, audio, LONGEST);
             clf_audio_free(audio);
         }
         assert_true(status == CLF_OK || status == CLF_FORMAT);

@@ -19,7 +19,7 @@ static float *make_rows(struct clf__frame_layout layout, int rows, const float *
     size_t width = (size_t)(layout.stack * layout.bands);
     float *values = support_array((size_t)rows * width, sizeof *values),
           *other = support_array(width, sizeof *other);
-    assert_ok(clf__frame_maker_create(&maker, support_device(CLF_FORM_AUTO), layout));
+    assert_ok(clf__frame_maker_create(&maker, support_device(CLF_VARIANT_AUTO), layout));
     assert_ok(clf__frame_maker_add(maker, other, 1, samples + HOP, HOP));
     assert_ok(clf__frame_maker_add(maker, values, rows, samples, count));
     assert_ok(clf__frame_maker_finish(maker));
@@ -75,7 +75,7 @@ static void test_files(void **state)
     const char *folder = support_temporary_folder();
     char path[512];
     snprintf(path, sizeof path, "%s/tone.wav", folder);
-    assert_ok(clf__frame_maker_create(&maker, support_device(CLF_FORM_AUTO), layout));
+    assert_ok(clf__frame_maker_create(&maker, support_device(CLF_VARIANT_AUTO), layout));
     for (int frames = 0; frames < 14; frames++) {
         int expected = (frames + 2) / 3;
         write_tone(folder, "tone.wav", frames * HOP + 159, 20);
@@ -104,7 +104,7 @@ static void test_too_many_bands(void **state)
     struct clf__frame_layout layout = {4096, 2, 1};
     struct clf__frame_maker *maker;
     float *target = support_array(2 * 4096, sizeof *target);
-    assert_ok(clf__frame_maker_create(&maker, support_device(CLF_FORM_AUTO), layout));
+    assert_ok(clf__frame_maker_create(&maker, support_device(CLF_VARIANT_AUTO), layout));
     assert_fails(clf__frame_maker_add(maker, target, 1, silence, HOP), CLF_UNSUPPORTED, "4096");
     clf__frame_maker_free(maker);
 }

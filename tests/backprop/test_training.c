@@ -146,14 +146,14 @@ static void test_forms(void **state)
         /* Other head widths need half a dozen more kernels: one variant runs all models, the other one of
          * each architecture. */
         int step = form == support_first_form() ? 1 : 2;
-        check_all(support_device((clf_form)form), step);
+        check_all(support_device((clf_variant)form), step);
     }
 }
 
 static void test_clblast(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
+    struct clf_device *device = support_device_with(CLF_VARIANT_CPU, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
     static const char *const names[] = {"annotated", "marian"};
     for (size_t i = 0; i < (support_small() ? 1 : sizeof names / sizeof *names); i++) {
         struct training_fixture fixture = training_fixture_load(names[i]);
@@ -165,7 +165,7 @@ static void test_clblast(void **state)
 static void test_bf16(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    struct clf_device *device = support_device_with(CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
     static const char *const names[] = {"paper", "annotated", "marian-untied"};
     for (size_t i = 0; i < (support_small() ? 1 : sizeof names / sizeof *names); i++) {
         struct training_fixture fixture = training_fixture_load(names[i]);

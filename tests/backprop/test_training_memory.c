@@ -97,7 +97,7 @@ static void test_memory(void **state)
 static void test_too_large(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct training_fixture fixture = training_fixture_load("marian");
     struct clf__training_limits limits = training_fixture_limits(&fixture);
     const struct clf__training_options options = {.smoothing = fixture.smoothing};
@@ -118,7 +118,7 @@ static void test_too_large(void **state)
 static void test_too_many_values(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device), before = *caps;
     struct training_fixture fixture = training_fixture_load("marian");
     struct clf__training_limits limits = training_fixture_limits(&fixture);
@@ -151,7 +151,7 @@ static void test_memory_of_clblast(void **state)
     (void)state;
     struct training_copies copies = {.first = {0}};
     struct training_fixture large = make_large(&copies);
-    struct clf_device *device = support_device_with(CLF_FORM_AUTO, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
+    struct clf_device *device = support_device_with(CLF_VARIANT_AUTO, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
     check_memory(device, &large, CLF__PRECISION_FP32);
 }
 

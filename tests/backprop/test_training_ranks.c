@@ -151,7 +151,7 @@ static void test_sums(void **state)
     (void)state;
     static const char *const names[] = {"marian", "jadore", "relative"};
     enum { SMALL = 1 << 15 };
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     for (size_t i = 0; i < (support_small() ? 1 : sizeof names / sizeof *names); i++) {
         struct training_fixture fixture = training_fixture_load(names[i]);
         uint64_t largest = clf__device_caps(device)->max_buffer_bytes;
@@ -171,7 +171,7 @@ static void test_sums(void **state)
 static void test_alone(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct training_fixture fixture = training_fixture_load("paper");
     struct subject subject = open_subject(device, &fixture, clf__device_caps(device)->max_buffer_bytes, NULL);
     struct clf__gradient_sums *sums;
@@ -228,7 +228,7 @@ static void check_cover(const struct subject *subject, int size)
 static void test_every_gradient_is_mapped(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct training_fixture fixture = training_fixture_load("marian");
     for (int size = 1; size <= 7; size += 3) {
         struct clf__communicator ranks = clf__communicator_null;
@@ -244,7 +244,7 @@ static void test_every_gradient_is_mapped(void **state)
 static void test_layers_are_mapped_from_the_top(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct training_fixture fixture = training_fixture_load("marian");
     struct clf__communicator ranks = clf__communicator_null;
     ranks.size = 2;

@@ -131,7 +131,7 @@ static void check_slopes(struct clf_device *device, const struct training_fixtur
 static void test_gradients_with_dropout(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     static const char *const names[] = {"annotated", "jadore", "learned"};
     for (size_t i = 0; i < (support_small() ? 1 : sizeof names / sizeof *names); i++) {
         struct training_fixture fixture = training_fixture_load(names[i]);
@@ -157,14 +157,15 @@ static void test_gradients_of_wide_rows(void **state)
         .scales = {1.0f / COPIES_ROWS}};
     snprintf(fixture.folder, sizeof fixture.folder, "%s", folder);
     struct clf__transformer *transformer;
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO), folder, CLF_PRECISION_FP32));
+    assert_ok(
+        clf__transformer_load(&transformer, support_device(CLF_VARIANT_AUTO), folder, CLF_PRECISION_FP32));
     struct support_random random = {6};
     struct training_copies copies = {.first = {0}};
     for (int i = 0; i < TRAINING_BATCHES; i++) {
         fixture.batches[i] = training_copies_make(&copies, &transformer->config, &random);
     }
     clf__transformer_free(transformer);
-    check_slopes(support_device(CLF_FORM_AUTO), &fixture);
+    check_slopes(support_device(CLF_VARIANT_AUTO), &fixture);
 }
 
 /* Each architecture has dropout only at its own positions. */
@@ -172,7 +173,7 @@ static void test_places_of_dropout(void **state)
 {
     (void)state;
     struct training_fixture fixture = training_fixture_load("speech");
-    struct subject subject = open_fixture(support_device(CLF_FORM_AUTO), &fixture);
+    struct subject subject = open_fixture(support_device(CLF_VARIANT_AUTO), &fixture);
     struct clf__config *config = &subject.transformer->config;
     struct clf__training_loss without;
     assert_ok(clf__training_evaluate(subject.training, &fixture.batches[0], &without));
@@ -209,7 +210,7 @@ static void assert_same(const struct subject *a, const struct subject *b)
 static void test_repeats(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct training_fixture fixture = training_fixture_load("annotated");
     struct subject once = open_fixture(device, &fixture), again = open_fixture(device, &fixture);
     struct subject later = open_fixture(device, &fixture);
@@ -239,7 +240,7 @@ static void test_norm_and_clear(void **state)
 {
     (void)state;
     struct training_fixture fixture = training_fixture_load("learned");
-    struct subject subject = open_fixture(support_device(CLF_FORM_AUTO), &fixture);
+    struct subject subject = open_fixture(support_device(CLF_VARIANT_AUTO), &fixture);
     const struct clf__parameter_list *list = clf__training_parameters(subject.training);
     loss_of(&subject, &fixture, 1);
     double sum = 0, norm;
@@ -262,7 +263,7 @@ static void test_decay(void **state)
 {
     (void)state;
     struct training_fixture fixture = training_fixture_load("annotated");
-    struct subject subject = open_fixture(support_device(CLF_FORM_AUTO), &fixture);
+    struct subject subject = open_fixture(support_device(CLF_VARIANT_AUTO), &fixture);
     const struct clf__parameter_list *list = clf__training_parameters(subject.training);
     float **before = support_array((size_t)list->count, sizeof *before);
     for (int i = 0; i < list->count; i++) {
@@ -295,7 +296,7 @@ static void test_failing_allocations(void **state)
     struct training_fixture fixture = training_fixture_load("relative");
     struct clf__transformer *transformer;
     struct clf__training *training;
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO), fixture.folder,
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_VARIANT_AUTO), fixture.folder,
                                     CLF_PRECISION_FP32));
     FOR_EACH_FAILING_ALLOCATION(create(&training, transformer, &fixture), clf__training_free(training));
     clf__transformer_free(transformer);
@@ -326,7 +327,7 @@ static void test_failing_calls(void **state)
     enum { TURNS = 60 };
     struct training_fixture fixture = training_fixture_load("relative");
     struct clf__transformer *transformer;
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO), fixture.folder,
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_VARIANT_AUTO), fixture.folder,
                                     CLF_PRECISION_FP32));
     assert_ok(one_update(transformer, &fixture));
     clf__device_fail_at(0);
@@ -378,7 +379,7 @@ static void test_chunks_of_logits(void **state)
     const struct clf__training_limits limits = {LONG_PAIRS, LONG_ROWS, LONG_ROWS, LONG_LENGTH, LONG_LENGTH};
     const struct clf__training_options options = {
         .smoothing = {.smoothing = 0.1f, .share = 0.1f / (VOCABULARY - 1), .hidden_class = -1}};
-    struct subject subject = open_folder(support_device(CLF_FORM_AUTO), folder, &limits, &options);
+    struct subject subject = open_folder(support_device(CLF_VARIANT_AUTO), folder, &limits, &options);
     struct support_random random = {4};
     int32_t ids[LONG_ROWS];
     for (int i = 0; i < LONG_ROWS; i++) {
@@ -424,7 +425,7 @@ static void test_copying_is_learned(void **state)
     const struct clf__training_limits limits = {COPIES_PAIRS, COPIES_ROWS, COPIES_ROWS, COPIES_LENGTH,
                                                 COPIES_LENGTH};
     const struct clf__training_options options = {.seed = 2, .smoothing = {.hidden_class = -1}};
-    struct subject subject = open_folder(support_device(CLF_FORM_AUTO), folder, &limits, &options);
+    struct subject subject = open_folder(support_device(CLF_VARIANT_AUTO), folder, &limits, &options);
     const struct training_fixture fixture = {
         .adam = {.rate = 3e-3f, .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-9f, .gradient_scale = 1.0f}};
     struct support_random random = {9};

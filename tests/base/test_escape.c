@@ -85,7 +85,7 @@ static void test_failures(void **state)
 
 static char logged[8192];
 
-static void take(void *user, clf_log_level level, const char *message)
+static void take(clf_log_level level, const char *message, void *user)
 {
     (void)user, (void)level;
     snprintf(logged, sizeof logged, "%s", message);

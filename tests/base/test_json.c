@@ -342,7 +342,7 @@ static void test_json_of_python(void **state)
 
 static char logged[512];
 
-static void keep_log(void *user, clf_log_level level, const char *message)
+static void keep_log(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     snprintf(logged, sizeof logged, "%d %s", (int)level, message);

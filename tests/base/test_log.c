@@ -12,7 +12,7 @@ struct seen {
     char message[4096];
 };
 
-static void remember(void *user, clf_log_level level, const char *message)
+static void remember(clf_log_level level, const char *message, void *user)
 {
     struct seen *seen = user;
     seen->count++;

@@ -16,7 +16,7 @@ static struct clf__listed_device make_card(void)
     return (struct clf__listed_device){
         .info = {.name = "a card",
                  .kind = CLF_DEVICE_GPU,
-                 .form = CLF_FORM_GPU,
+                 .variant = CLF_VARIANT_GPU,
                  .local_memory_bytes = 65536,
                  .has_subgroups = 1,
                  .has_integer_dot_product = 1},
@@ -30,7 +30,8 @@ static struct clf__listed_device make_card(void)
 /* The build options of a GPU, freed by support_free_all(), and its capabilities. */
 static const char *choose(struct clf__caps *caps, const struct clf__listed_device *card, const char *without)
 {
-    const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     char *text = NULL;
     setenv("CLFORMER_WITHOUT", without, 1);
     assert_ok(clf__caps_choose(caps, card, &options));
@@ -111,7 +112,8 @@ static void test_usable_memory(void **state)
 
 static clf_status open_without(struct clf_device **out, const char *without)
 {
-    const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     setenv("CLFORMER_WITHOUT", without, 1);
     clf_status status = clf_device_open(out, NULL, &options);
     unsetenv("CLFORMER_WITHOUT");

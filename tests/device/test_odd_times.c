@@ -65,7 +65,7 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t si
 
 static int warnings;
 static char warning[512];
-static void count_warnings(void *user, clf_log_level level, const char *message)
+static void count_warnings(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_WARNING) {
@@ -77,7 +77,8 @@ static void count_warnings(void *user, clf_log_level level, const char *message)
 static struct clf_device *open_profiling(void)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
     options.profile = 1;
     assert_ok(clf_device_open(&device, NULL, &options));
@@ -112,7 +113,7 @@ static void test_odd_times_are_left_out(void **state)
         for (int i = 0; i < 5; i++) {
             fill(device, buffer, mode == SLOW_CLOCK && i < 2 ? 1e30 : 3.0);
         }
-        assert_ok(clf_device_profile(device, &times, &count));
+        assert_ok(clf_device_profile(&times, &count, device));
         assert_int_equal(count, 1);
         assert_int_equal(times[0].launches, 5);
         assert_int_equal(times[0].discarded, is_honest ? 0 : 2);

@@ -26,12 +26,13 @@ cl_int clFinish(cl_command_queue queue)
     return finish(queue);
 }
 
-static struct clf_device *open_device(clf_form form, int is_paced)
+static struct clf_device *open_device(clf_variant form, int is_paced)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
-    options.form = form;
+    options.variant = form;
     options.gemm = CLF_GEMM_NATIVE;
     options.profile = 1;
     assert_ok(clf_device_open(&device, NULL, &options));
@@ -51,7 +52,7 @@ static void test_waits(void **state)
 {
     (void)state;
     for (int is_paced = 0; is_paced < 2; is_paced++) {
-        struct clf_device *device = open_device(CLF_FORM_CPU, is_paced);
+        struct clf_device *device = open_device(CLF_VARIANT_CPU, is_paced);
         assert_ok(clf__program_add_source(device, "paced", "__kernel void nothing(void) {}\n"));
         launch(device, 1.0);
         assert_ok(clf__device_finish(device));
@@ -76,7 +77,7 @@ static void test_waits(void **state)
 static void test_rates(void **state)
 {
     (void)state;
-    struct clf_device *device = open_device(CLF_FORM_CPU, 1);
+    struct clf_device *device = open_device(CLF_VARIANT_CPU, 1);
     assert_true(clf__device_most_operations(device) > 1e9);
     device->pace = (struct clf__pace){.operations = 1e12, .since = clf__seconds() - 10.0, .rate = 1e12};
     clf__device_waited(device);
@@ -131,7 +132,7 @@ static void test_projection_is_split(void **state)
 {
     (void)state;
     float whole[ROWS * K], split[ROWS * K];
-    struct clf_device *device = open_device(CLF_FORM_GPU, 0);
+    struct clf_device *device = open_device(CLF_VARIANT_GPU, 0);
     project(device, whole);
     int64_t launches = support_launches(device, "top_k_forward_gpu");
     assert_int_equal(launches, 1);

@@ -11,10 +11,11 @@
 
 enum { ROWS = 5, OUTPUTS = 33, INPUTS = 17 };
 
-static clf_status open_profiling(struct clf_device **device, clf_form form, clf_gemm gemm)
+static clf_status open_profiling(struct clf_device **device, clf_variant form, clf_gemm gemm)
 {
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = form;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = form;
     options.gemm = gemm;
     options.use_program_cache = 0;
     options.profile = 1;
@@ -59,7 +60,7 @@ static struct clf_kernel_time find(struct clf_device *device, const char *name)
 {
     const struct clf_kernel_time *times = NULL, *found = NULL;
     int count = 0;
-    assert_ok(clf_device_profile(device, &times, &count));
+    assert_ok(clf_device_profile(&times, &count, device));
     for (int i = 0; i < count; i++) {
         assert_true(times[i].seconds >= 0.0 && times[i].launches > 0);
         assert_true(i == 0 || times[i - 1].seconds >= times[i].seconds);
@@ -93,7 +94,7 @@ static void products(void **state)
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         struct clf_device *device = NULL;
-        assert_ok(open_profiling(&device, (clf_form)form, CLF_GEMM_NATIVE));
+        assert_ok(open_profiling(&device, (clf_variant)form, CLF_GEMM_NATIVE));
         check_product(device, "gemm_weight_");
         clf_device_close(device);
     }
@@ -106,7 +107,7 @@ static void products_of_clblast(void **state)
         skip(); /* CLBlast's kernels take minutes there */
     }
     struct clf_device *device = NULL;
-    assert_ok(open_profiling(&device, CLF_FORM_AUTO, CLF_GEMM_CLBLAST));
+    assert_ok(open_profiling(&device, CLF_VARIANT_AUTO, CLF_GEMM_CLBLAST));
     check_product(device, "CLBlastSgemm");
     clf_device_close(device);
 }
@@ -117,7 +118,7 @@ static void copies(void **state)
     struct clf_device *device = NULL;
     struct clf__buffer *a = NULL, *b = NULL;
     char host[48] = {0};
-    assert_ok(open_profiling(&device, CLF_FORM_AUTO, CLF_GEMM_AUTO));
+    assert_ok(open_profiling(&device, CLF_VARIANT_AUTO, CLF_GEMM_AUTO));
     assert_ok(clf__buffer_create(&a, device, sizeof host, "a"));
     assert_ok(clf__buffer_create(&b, device, sizeof host, "b"));
     assert_ok(clf_device_profile_reset(device));
@@ -148,7 +149,7 @@ static void many_commands(void **state)
     struct clf_device *device = NULL;
     struct clf__buffer *buffer = NULL;
     enum { COMMANDS = 10000 };
-    assert_ok(open_profiling(&device, CLF_FORM_AUTO, CLF_GEMM_AUTO));
+    assert_ok(open_profiling(&device, CLF_VARIANT_AUTO, CLF_GEMM_AUTO));
     assert_ok(clf__buffer_create(&buffer, device, sizeof(float), "a number"));
     assert_ok(clf_device_profile_reset(device));
     for (int i = 1; i <= COMMANDS; i++) {
@@ -168,21 +169,21 @@ static void reset_and_off(void **state)
     (void)state;
     const struct clf_kernel_time *times = NULL;
     int count = -1;
-    struct clf_device *device = NULL, *other = support_device(CLF_FORM_AUTO);
-    assert_ok(clf_device_profile(other, &times, &count));
+    struct clf_device *device = NULL, *other = support_device(CLF_VARIANT_AUTO);
+    assert_ok(clf_device_profile(&times, &count, other));
     assert_int_equal(count, 0);
     assert_ok(clf_device_profile_reset(other));
-    assert_ok(open_profiling(&device, CLF_FORM_AUTO, CLF_GEMM_AUTO));
-    assert_ok(clf_device_profile(device, &times, &count));
+    assert_ok(open_profiling(&device, CLF_VARIANT_AUTO, CLF_GEMM_AUTO));
+    assert_ok(clf_device_profile(&times, &count, device));
     assert_int_equal(count, 0); /* the first check is not counted */
     struct product product = {.weight = NULL};
     assert_ok(make_product(&product, device));
     assert_ok(multiply(&product));
-    assert_ok(clf_device_profile(device, &times, &count));
+    assert_ok(clf_device_profile(&times, &count, device));
     assert_true(count >= 3); /* write, fill, GEMM */
     assert_ok(multiply(&product));
     assert_ok(clf_device_profile_reset(device));
-    assert_ok(clf_device_profile(device, &times, &count));
+    assert_ok(clf_device_profile(&times, &count, device));
     assert_int_equal(count, 0);
     assert_ok(multiply(&product)); /* still pending when the device is closed */
     free_product(&product);
@@ -195,10 +196,10 @@ static clf_status work(void)
     struct product product = {.weight = NULL};
     const struct clf_kernel_time *times = NULL;
     int count = 0;
-    CLF__TRY(open_profiling(&device, CLF_FORM_AUTO, CLF_GEMM_NATIVE));
+    CLF__TRY(open_profiling(&device, CLF_VARIANT_AUTO, CLF_GEMM_NATIVE));
     clf_status status = make_product(&product, device);
     status = status == CLF_OK ? multiply(&product) : status;
-    status = status == CLF_OK ? clf_device_profile(device, &times, &count) : status;
+    status = status == CLF_OK ? clf_device_profile(&times, &count, device) : status;
     status = status == CLF_OK ? clf_device_profile_reset(device) : status;
     free_product(&product);
     clf_device_close(device);

@@ -15,7 +15,8 @@ enum { BUFFERS = sizeof sizes / sizeof *sizes };
 static struct clf_device *open_device(void)
 {
     struct clf_device *device = NULL;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
     assert_ok(clf_device_open(&device, NULL, &options));
     return device;
@@ -24,7 +25,7 @@ static struct clf_device *open_device(void)
 /* GPUs have no slabs, or put small buffers in them as well. */
 static void skip_without_slabs(void)
 {
-    const struct clf_device *device = support_device(CLF_FORM_AUTO);
+    const struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     if (device->info->kind != CLF_DEVICE_CPU || clf__caps_have_matrix(&device->caps)) {
         skip();
     }

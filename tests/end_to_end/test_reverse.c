@@ -36,7 +36,7 @@ static int count_exact(struct clf_device *device, const char *model_folder, cons
     struct clf_translate_options options;
     assert_ok(clf_model_load(&model, device, model_folder, NULL));
     clf_translate_options_init(&options, model);
-    options.pieces = 1;
+    options.subwords = 1;
     assert_ok(clf_translator_create(&translator, model, &options));
     assert_ok(clf_translate(&translations, translator, lines, TEST_LINES));
     int exact = 0;
@@ -53,7 +53,7 @@ static void test_digits_are_reversed(void **state)
 {
     (void)state;
     const char *data = support_temporary_folder(), *output = process_format("%s/model", data);
-    struct clf_device *device = support_device((clf_form)support_first_form());
+    struct clf_device *device = support_device((clf_variant)support_first_form());
     struct digits_log *log = support_array(1, sizeof *log);
     struct clf_train_hooks hooks = digits_hooks(log);
     digits_write(data, "train", 4000, LONGEST, 1);

@@ -254,8 +254,7 @@ static void test_devices(void **state)
     assert_int_equal(process_count(result.output, "  default ($CLFORMER_DEVICE)\n"), 1);
     result = process_run(&(struct process){.environment = "CLFORMER_DEVICE=nosuchdevice"}, "devices");
     assert_int_equal(process_count(result.output, "  default"), 0);
-    assert_non_null(
-        strstr(result.errors, "no default device: no OpenCL device fits \"nosuchdevice\""));
+    assert_non_null(strstr(result.errors, "no default device: no OpenCL device fits \"nosuchdevice\""));
 }
 
 /* Everything that a developer without the device needs. */
@@ -321,7 +320,7 @@ static void test_no_driver(void **state)
 static void test_selftest(void **state)
 {
     (void)state;
-    const char *form = support_first_form() == CLF_FORM_GPU ? "gpu" : "cpu";
+    const char *form = support_first_form() == CLF_VARIANT_GPU ? "gpu" : "cpu";
     struct process_result result =
         run_clformer(NULL, process_format("selftest --gemm native --form %s", form));
     assert_int_equal(result.status, 0);

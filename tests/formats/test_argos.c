@@ -73,9 +73,10 @@ static void check_texts(struct clf_translator *translator, const json_t *cases)
 static void check_package(const char *path, const json_t *cases)
 {
     struct clf_model *model;
-    struct clf_model_options model_options = CLF_MODEL_OPTIONS_INIT;
+    struct clf_model_options model_options;
+    clf_model_options_init(&model_options);
     model_options.precision = CLF_PRECISION_FP32;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), path, &model_options));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), path, &model_options));
     assert_string_equal(clf_model_describe(model)->folder, path);
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
@@ -125,7 +126,7 @@ static void test_pairs(void **state)
     json_decref(cases);
     struct clf_model *model;
     process_write(unpacked.folder, "metadata.json", "{\"from_code\": \"en\"}", 19);
-    assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), unpacked.folder, NULL), CLF_FORMAT,
+    assert_fails(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), unpacked.folder, NULL), CLF_FORMAT,
                  "metadata.json: has no \"to_code\", which the tokenizer of bpe.model needs");
     assert_ok(clf__unpacked_close(&unpacked, package, CLF_OK));
 }
@@ -202,11 +203,11 @@ static void test_damaged(void **state)
         assert_int_equal(count_files(folder), 0);
     }
     struct clf_model *model;
-    assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), package_of("damaged/good"), NULL),
+    assert_fails(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), package_of("damaged/good"), NULL),
                  CLF_FILE, "good.argosmodel: has neither sentencepiece.model nor bpe.model");
     assert_int_equal(count_files(folder), 0);
     setenv("TMPDIR", "/no/such/folder", 1);
-    assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), package_of("damaged/good"), NULL),
+    assert_fails(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), package_of("damaged/good"), NULL),
                  CLF_FILE, "/no/such/folder");
 }
 

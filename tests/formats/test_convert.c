@@ -53,9 +53,10 @@ static const char *new_path(const char *name)
 static struct clf_model *load(const char *folder, clf_precision precision)
 {
     struct clf_model *model;
-    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    struct clf_model_options options;
+    clf_model_options_init(&options);
     options.precision = precision;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, &options));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder, &options));
     return model;
 }
 
@@ -67,7 +68,7 @@ static struct clf_line line_of(const struct clf_model *model, int number)
     int vocabulary = clf_model_describe(model)->target_vocabulary;
     for (int i = 0; i <= 2 * number; i++) {
         int id = (7 * number + 5 * i + 6) % vocabulary;
-        used += (size_t)snprintf(text + used, LONGEST - used, "%s ", clf_target_piece(model, id));
+        used += (size_t)snprintf(text + used, LONGEST - used, "%s ", clf_model_token(model, id));
     }
     return (struct clf_line){text, used - 1};
 }
@@ -83,7 +84,7 @@ static struct clf_translation *translate(struct clf_model *model, struct clf_lin
     struct clf_translator *translator;
     struct clf_translation *translations;
     clf_translate_options_init(&options, model);
-    options.pieces = beams > 1;
+    options.subwords = beams > 1;
     options.beam = options.n_best = beams;
     options.max_length = 12;
     assert_ok(clf_translator_create(&translator, model, &options));
@@ -104,7 +105,7 @@ static struct results run(struct clf_model *model)
     results.greedy = translate(model, lines, 1);
     results.beams = translate(model, lines, 3);
     clf_translate_options_init(&options, model);
-    options.pieces = 1;
+    options.subwords = 1;
     assert_ok(clf_translator_create(&translator, model, &options));
     assert_ok(clf_score(&results.scores, translator, lines, lines, LINES));
     clf_translator_free(translator);
@@ -360,7 +361,7 @@ static void test_damaged(void **state)
         assert_ok(
             clf_convert(to, fixture(names[i][0], i == 0 ? "post-norm" : "ssru-fork"), CLF_PRECISION_INT8));
         assert_fails(
-            clf_model_load(&model, support_device(CLF_FORM_AUTO), change(to, names[i][1], "short"), NULL),
+            clf_model_load(&model, support_device(CLF_VARIANT_AUTO), change(to, names[i][1], "short"), NULL),
             CLF_FORMAT, names[i][1]);
     }
 }

@@ -156,7 +156,7 @@ static void test_interrupted(void **state)
 static void test_loading(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct counter counter = {.last = 10};
     struct clf_model *model;
     clf_interrupt_set(stop, &counter);

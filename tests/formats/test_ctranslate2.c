@@ -76,7 +76,7 @@ static void check_beams(struct clf_model *model, const json_t *cases, int beams,
     struct clf_translation *translations;
     clf_translate_options_init(&options, model);
     assert_int_equal(options.beam, 2); /* CTranslate2's own */
-    options.pieces = 1;
+    options.subwords = 1;
     options.beam = options.n_best = beams;
     options.max_length = LONGEST_OUTPUT;
     assert_ok(clf_translator_create(&translator, model, &options));
@@ -93,14 +93,15 @@ static void check_beams(struct clf_model *model, const json_t *cases, int beams,
 static void test_translations(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char path[300];
         snprintf(path, sizeof path, "formats/ctranslate2/%s/expected.json", folders[i]);
         json_t *cases = json_load_file(support_fixture(path), 0, NULL);
         assert_true(json_array_size(cases) > 0);
         struct clf_model *model;
-        struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+        struct clf_model_options options;
+        clf_model_options_init(&options);
         options.precision = CLF_PRECISION_FP32;
         assert_ok(clf_model_load(&model, device, folder_of(folders[i]), &options));
         check_beams(model, cases, 1, folders[i]);
@@ -120,7 +121,7 @@ static void check_record(struct clf_model *model, const json_t *record, const ch
     struct clf_translation *translation;
     const json_t *outputs = json_object_get(record, "outputs");
     clf_translate_options_init(&options, model);
-    options.pieces = 1;
+    options.subwords = 1;
     options.beam = (int)json_integer_value(json_object_get(record, "beams"));
     options.max_length = LONGEST_OUTPUT;
     if (strcmp(key, "replaced") == 0) {
@@ -164,9 +165,10 @@ static void test_decoding(void **state)
         snprintf(path, sizeof path, "formats/ctranslate2/%s/decoding.json", names[i]);
         json_t *cases = json_load_file(support_fixture(path), 0, NULL);
         struct clf_model *model;
-        struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+        struct clf_model_options options;
+        clf_model_options_init(&options);
         options.precision = CLF_PRECISION_FP32;
-        assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder_of(names[i]), &options));
+        assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder_of(names[i]), &options));
         check_records(model, cases, "replaced", names[i]);
         check_records(model, cases, "alternatives", names[i]);
         check_records(model, cases, "covered", names[i]);
@@ -181,7 +183,7 @@ static void test_no_start(void **state)
     (void)state;
     struct clf_model *model;
     struct clf_translator *translator;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder_of("given-start"), NULL));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder_of("given-start"), NULL));
     assert_ok(clf_translator_create(&translator, model, NULL));
     struct clf_line line = {"s1 s2", 5}, none = {"", 0};
     struct clf_line prefixes[] = {none, {"s3", 2}, none}, lines[] = {line, line, none};
@@ -213,12 +215,13 @@ static void test_texts_by_a_tokenizer(void **state)
                 {"t5", NULL, NULL},
                 {"bart", NULL, NULL},
                 {"mbart", "fr_XX", "ro_RO"}};
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char path[300];
         snprintf(path, sizeof path, "formats/ctranslate2-text/%s", rows[r].folder);
         struct clf_model *model;
-        struct clf_model_options model_options = CLF_MODEL_OPTIONS_INIT;
+        struct clf_model_options model_options;
+        clf_model_options_init(&model_options);
         model_options.precision = CLF_PRECISION_FP32;
         assert_ok(clf_model_load(&model, device, support_fixture(path), &model_options));
         struct clf_translate_options options;
@@ -266,14 +269,14 @@ static void check_cut(const char *folder, int framing)
     struct clf_translator *translator;
     struct clf_translate_options options;
     struct clf_translation *translation;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder, NULL));
     int longest = clf_model_describe(model)->max_source_length, at_last = 0;
     clf_translate_options_init(&options, model);
-    options.pieces = options.beam = options.n_best = options.replace_unknown = options.alignment_layer = 1;
+    options.subwords = options.beam = options.n_best = options.replace_unknown = options.alignment_layer = 1;
     options.max_length = UNKNOWN + 2;
     assert_ok(clf_translator_create(&translator, model, &options));
     for (int32_t id = 8; id < 24; id++) {
-        const char *one = clf_target_piece(model, 7), *other = clf_target_piece(model, id);
+        const char *one = clf_model_token(model, 7), *other = clf_model_token(model, id);
         struct clf_line line = {.text = write_words(one, longest + 3, other)};
         struct clf_line prefix = {.text = write_words("<unk>", UNKNOWN - 1, "<unk>")};
         line.size = strlen(line.text);
@@ -367,7 +370,7 @@ static void test_argos(void **state)
     const char *folder = pack("{\"from_code\": \"fr\", \"to_code\": \"en\"}", "sentencepiece.model");
     struct clf_model *model;
     struct clf_translate_options options;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder, NULL));
     clf_translate_options_init(&options, model);
     assert_int_equal(options.beam, 4);
     assert_float_equal(options.length_penalty, 0.2, 1e-12);

@@ -48,7 +48,7 @@ static float *logits_of(struct clf_device *device, const char *folder, clf_preci
 static void test_logits(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     for (int i = 0; i < ROWS; i++) {
         struct model_fixture fixture = model_fixture_load("whisper", 7);
         const struct fixture_case *first = &fixture.cases[0];
@@ -85,7 +85,7 @@ static void test_config(void **state)
 static void test_convert(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     static const clf_precision precisions[] = {CLF_PRECISION_FP16, CLF_PRECISION_INT8};
     const char *folders[] = {"float32", "int8_float32"};
     for (int i = 0; i < 2; i++) {

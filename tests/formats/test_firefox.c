@@ -56,7 +56,7 @@ static void free_lines(struct lines *lines)
     }
 }
 
-static struct clf_model *load(const char *pair, clf_form form, clf_precision precision)
+static struct clf_model *load(const char *pair, clf_variant form, clf_precision precision)
 {
     char folder[512];
     snprintf(folder, sizeof folder, "%s/build/firefox/%s", CLF_SOURCE_FOLDER, pair);
@@ -65,7 +65,8 @@ static struct clf_model *load(const char *pair, clf_form form, clf_precision pre
         skip();
     }
     struct clf_model *model;
-    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    struct clf_model_options options;
+    clf_model_options_init(&options);
     options.precision = precision;
     assert_ok(clf_model_load(&model, support_device(form), folder, &options));
     return model;
@@ -114,7 +115,7 @@ static void check_line(const struct clf_translation *actual, const json_t *expec
 static void check_fp32(const char *pair, const char *end, int beam, const char *shortlist)
 {
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_model *model = load(pair, (clf_form)form, CLF_PRECISION_FP32);
+        struct clf_model *model = load(pair, (clf_variant)form, CLF_PRECISION_FP32);
         struct lines *lines = read_lines(pair, end);
         struct clf_translation *translations = translate(model, lines, beam, shortlist);
         for (int i = 0; i < lines->count; i++) {
@@ -147,7 +148,7 @@ static void test_int8(void **state)
     (void)state;
     static const char *const pairs[] = {"enpt", "pten"};
     for (int p = 0; p < 2; p++) {
-        struct clf_model *model = load(pairs[p], CLF_FORM_AUTO, CLF_PRECISION_INT8);
+        struct clf_model *model = load(pairs[p], CLF_VARIANT_AUTO, CLF_PRECISION_INT8);
         struct lines *lines = read_lines(pairs[p], ".jsonl");
         struct clf_translation *translations = translate(model, lines, 1, NULL);
         int same = 0;

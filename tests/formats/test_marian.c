@@ -26,10 +26,11 @@ static char *folder_of(const char *name)
     return strcpy(copy, found);
 }
 
-static struct clf_model *load(const char *name, clf_form form, clf_precision precision)
+static struct clf_model *load(const char *name, clf_variant form, clf_precision precision)
 {
     struct clf_model *model;
-    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    struct clf_model_options options;
+    clf_model_options_init(&options);
     options.precision = precision;
     assert_ok(clf_model_load(&model, support_device(form), folder_of(name), &options));
     return model;
@@ -69,10 +70,10 @@ static struct clf_line write_pieces(const struct clf_model *model, const json_t 
 {
     char *text = support_array(LONGEST, 1);
     size_t used = 0;
-    int has_model = strncmp(clf_target_piece(model, 2), "w0", 3) != 0;
+    int has_model = strncmp(clf_model_token(model, 2), "w0", 3) != 0;
     for (size_t i = 0; i + 1 < json_array_size(ids); i++) {
         int id = (int)json_integer_value(json_array_get(ids, i));
-        used += has_model ? (size_t)snprintf(text + used, LONGEST - used, "%s ", clf_target_piece(model, id))
+        used += has_model ? (size_t)snprintf(text + used, LONGEST - used, "%s ", clf_model_token(model, id))
                           : (size_t)snprintf(text + used, LONGEST - used, "w%d ", id - 2);
         assert_true(used < LONGEST);
     }
@@ -103,7 +104,7 @@ static void check_search(struct clf_model *model, const char *name, const char *
 {
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
-    options.pieces = 1;
+    options.subwords = 1;
     options.beam = options.n_best = strcmp(key, "greedy") == 0 ? 1 : 3;
     options.shortlist = strcmp(key, "beam_of_all") == 0 ? "none" : NULL;
     options.max_length_factor = 2.5;
@@ -133,7 +134,7 @@ static void check_scores(struct clf_model *model, const char *name, const struct
 {
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
-    options.pieces = 1;
+    options.subwords = 1;
     struct clf_line sources[MOST_LINES], targets[MOST_LINES];
     for (int i = 0; i < expected->count; i++) {
         sources[i] = write_pieces(model, json_object_get(expected->lines[i], "source"));
@@ -166,7 +167,7 @@ static void test_reference(void **state)
         struct expected expected = read_expected(folders[f]);
         int has_shortlist = json_object_get(expected.lines[0], "beam_of_all") != NULL;
         for (int form = support_first_form(); form <= support_last_form(); form++) {
-            struct clf_model *model = load(folders[f], (clf_form)form, CLF_PRECISION_FP32);
+            struct clf_model *model = load(folders[f], (clf_variant)form, CLF_PRECISION_FP32);
             check_search(model, folders[f], "greedy", &expected);
             check_search(model, folders[f], "beam", &expected);
             if (has_shortlist) {
@@ -184,7 +185,7 @@ static void test_alone(void **state)
 {
     (void)state;
     struct expected expected = read_expected("ssru-fork");
-    struct clf_model *model = load("ssru-fork", CLF_FORM_AUTO, CLF_PRECISION_FP32);
+    struct clf_model *model = load("ssru-fork", CLF_VARIANT_AUTO, CLF_PRECISION_FP32);
     for (int i = 0; i < expected.count; i++) {
         struct expected one = {.lines = {expected.lines[i]}, .count = 1};
         check_search(model, "alone", "beam", &one);
@@ -197,10 +198,10 @@ static void test_alone(void **state)
 static void check_int8(const char *name)
 {
     struct expected expected = read_expected(name);
-    struct clf_model *model = load(name, CLF_FORM_AUTO, CLF_PRECISION_INT8);
+    struct clf_model *model = load(name, CLF_VARIANT_AUTO, CLF_PRECISION_INT8);
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
-    options.pieces = 1;
+    options.subwords = 1;
     struct clf_translator *translator;
     assert_ok(clf_translator_create(&translator, model, &options));
     for (int i = 0; i < expected.count; i++) {
@@ -233,10 +234,10 @@ static void test_int8(void **state)
 static void check_average(const char *name)
 {
     struct expected expected = read_expected(name);
-    struct clf_model *model = load(name, CLF_FORM_AUTO, CLF_PRECISION_FP32);
+    struct clf_model *model = load(name, CLF_VARIANT_AUTO, CLF_PRECISION_FP32);
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
-    options.pieces = 1;
+    options.subwords = 1;
     options.beam = options.n_best = 3;
     options.shortlist = "none";
     struct clf_line lines[MOST_LINES];

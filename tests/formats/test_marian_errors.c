@@ -68,7 +68,7 @@ static char *change(const char *name, const char *from, const char *to)
 static void check_refused(const char *folder, clf_status status, const char *part)
 {
     struct clf_model *model;
-    assert_fails(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL), status, part);
+    assert_fails(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder, NULL), status, part);
 }
 
 /* numpy.savez_compressed(): the message's command saves the file again without compression. */
@@ -200,7 +200,7 @@ static void test_missing_shortlist(void **state)
     struct clf_model *model;
     struct clf_translator *translator;
     struct clf_translate_options options;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), copy_folder("lex.xx.s2t.bin"), NULL));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), copy_folder("lex.xx.s2t.bin"), NULL));
     assert_fails(clf_translator_create(&translator, model, NULL), CLF_FILE, "lex.xx.s2t.bin");
     clf_translate_options_init(&options, model);
     options.shortlist = "none";
@@ -213,7 +213,7 @@ static void check_shortlist_refused(const char *folder, const char *part)
 {
     struct clf_model *model;
     struct clf_translator *translator;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder, NULL));
     assert_fails(clf_translator_create(&translator, model, NULL), CLF_FORMAT, part);
     clf_model_free(model);
 }

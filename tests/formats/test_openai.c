@@ -76,7 +76,8 @@ enum { COUNT = 3 * CLF_AUDIO_RATE };
 static struct clf_transcript *transcribe(const char *path, clf_precision precision)
 {
     static float samples[COUNT];
-    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    struct clf_model_options options;
+    clf_model_options_init(&options);
     struct clf_transcribe_options how;
     struct clf_model *model;
     struct clf_transcriber *transcriber;
@@ -90,7 +91,7 @@ static struct clf_transcript *transcribe(const char *path, clf_precision precisi
     how.no_speech_threshold = 1;
     how.temperature_count = 0;
     how.initial_prompt = "the heath - it";
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), path, &options));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), path, &options));
     assert_ok(clf_transcriber_create(&transcriber, model, &how));
     assert_ok(clf_audio_open_samples(&audio, samples, COUNT));
     assert_ok(clf_transcribe(&transcript, transcriber, audio));

@@ -33,20 +33,20 @@ enum variant { OWN, PORTABLE, EMULATED };
 /* Returns the device in a form and variant; NULL if the variant makes no difference in this precision. */
 static inline struct clf_device *native_device(int form, int variant, enum clf__precision precision)
 {
-    struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    struct clf_device *device = support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
     const struct clf__caps *caps = clf__device_caps(device);
     if (variant == OWN) {
         return device;
     }
     if (variant == EMULATED) {
-        return form == CLF_FORM_GPU && !clf__caps_have_matrix(caps) ? support_matrix_device() : NULL;
+        return form == CLF_VARIANT_GPU && !clf__caps_have_matrix(caps) ? support_matrix_device() : NULL;
     }
     int differs = (caps->level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
     if (precision == CLF__PRECISION_INT8) {
-        differs = form == CLF_FORM_CPU ? caps->level->int8_bytes == CLF__INT8_DOT
-                                       : caps->has_integer_dot_product || clf__caps_have_matrix(caps);
+        differs = form == CLF_VARIANT_CPU ? caps->level->int8_bytes == CLF__INT8_DOT
+                                          : caps->has_integer_dot_product || clf__caps_have_matrix(caps);
     }
-    return differs ? support_device_at((clf_form)form, CLF_INSTRUCTIONS_PORTABLE) : NULL;
+    return differs ? support_device_at((clf_variant)form, CLF_INSTRUCTIONS_PORTABLE) : NULL;
 }
 
 /* Returns whether the GEMM rounds x like the weight. */
@@ -59,8 +59,9 @@ static inline int rounds_operands(const struct clf_device *device, enum clf__pre
 /* The same, newly opened: nothing is reserved or compiled yet. */
 static inline struct clf_device *open_native(int use_program_cache)
 {
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = (clf_form)support_first_form();
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = (clf_variant)support_first_form();
     options.gemm = CLF_GEMM_NATIVE;
     options.use_program_cache = use_program_cache;
     struct clf_device *device;
@@ -207,7 +208,7 @@ static inline void run_gemm(struct gemm_run *run, struct clf_device *device, str
 static inline unsigned set_units(struct clf_device *device, unsigned units)
 {
     unsigned before = device->caps.compute_units;
-    if (device->caps.form == CLF_FORM_GPU) {
+    if (device->caps.form == CLF_VARIANT_GPU) {
         device->caps.compute_units = units;
     }
     return before;

@@ -5,7 +5,8 @@ static void shapes(void **state)
 {
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+        struct clf_device *device =
+            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
         for (int i = 0; i < gemm_batched_edge_case_count; i += support_small() ? 4 : 1) {
             for (int transpose_b = 0; transpose_b <= 1; transpose_b++) {
                 struct gemm_batched_check check = {
@@ -37,7 +38,8 @@ static void heads_side_by_side(void **state)
             reference_dot(q + query * ALL + head * WIDTH, 1, k + key * ALL + head * WIDTH, 1, WIDTH, 0.5);
     }
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+        struct clf_device *device =
+            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
         struct clf__tensor scores = support_tensor(device, CLF__F32, HEADS * QUERIES, KEYS, NULL);
         struct clf__batched_matrix c = {clf__tensor_matrix(scores), QUERIES * KEYS};
         struct clf__batched_matrix a = {clf__tensor_matrix(support_tensor(device, CLF__F32, QUERIES, ALL, q)),
@@ -53,7 +55,7 @@ static void heads_side_by_side(void **state)
 static void bad_calls_are_refused(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    struct clf_device *device = support_device_with(CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
     struct clf__batched_matrix twelve = {clf__tensor_matrix(support_tensor(device, CLF__F32, 3, 4, NULL)), 4};
     struct clf__batched_shape shape = {3, 1, 4, 4, 1, 1.0f};
     struct clf__batched_matrix other = {clf__tensor_matrix(support_tensor(device, CLF__F32, 12, 4, NULL)),

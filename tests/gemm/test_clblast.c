@@ -4,7 +4,7 @@
 #include "runtime/device/device.h"
 #include "runtime/opencl/testing.h"
 
-static struct clf_device *clblast_device(clf_form form)
+static struct clf_device *clblast_device(clf_variant form)
 {
     return support_device_with(form, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
 }
@@ -14,7 +14,7 @@ static void weights(void **state)
     (void)state;
     static const struct gemm_case cases[] = {{1, 1, 1}, {5, 33, 17}, {40, 70, 65}};
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = clblast_device((clf_form)form);
+        struct clf_device *device = clblast_device((clf_variant)form);
         for (int i = 0; i < 3; i++) {
             for (int residual = NO_RESIDUAL; residual <= RESIDUAL_IN_PLACE; residual++) {
                 struct gemm_check check = {
@@ -41,7 +41,7 @@ static void few_rows(void **state)
     static const struct gemm_case cases[] = {{1, 1, 1},    {1, 8, 64},   {2, 9, 63},  {3, 7, 65},
                                              {4, 17, 128}, {5, 33, 130}, {7, 8, 260}, {8, 16, 256},
                                              {9, 20, 515}, {32, 24, 332}};
-    struct clf_device *device = clblast_device(CLF_FORM_GPU);
+    struct clf_device *device = clblast_device(CLF_VARIANT_GPU);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gemm_check check = {.shape = cases[i], .scale = 1.0f};
         check_gemm(device, check);
@@ -63,7 +63,7 @@ static void few_rows_have_their_bits(void **state)
 {
     (void)state;
     enum { ROWS = 32, INPUTS = 332, OUTPUTS = 19 };
-    struct clf_device *device = clblast_device(CLF_FORM_GPU);
+    struct clf_device *device = clblast_device(CLF_VARIANT_GPU);
     struct support_random random = {.state = 6};
     float *numbers = support_uniform_array(&random, (size_t)ROWS * INPUTS, 1.0f);
     float *w = support_uniform_array(&random, (size_t)OUTPUTS * INPUTS, 1.0f);
@@ -91,7 +91,7 @@ static void large_weights(void **state)
     if (support_small()) {
         return;
     }
-    struct clf_device *device = clblast_device(CLF_FORM_CPU);
+    struct clf_device *device = clblast_device(CLF_VARIANT_CPU);
     struct support_random random = {.state = 8};
     float *numbers = support_uniform_array(&random, (size_t)ROWS * INPUTS, 1.0f);
     float *w = support_uniform_array(&random, (size_t)OUTPUTS * INPUTS, 1.0f);
@@ -121,7 +121,7 @@ static void weights_lie_row_major(void **state)
     const struct clf__weight_part parts[] = {{w, 30}, {w, 0}, {w + 30 * 6, 5}};
     struct clf__weight *weight = NULL;
     assert_ok(
-        clf__weight_create(&weight, clblast_device(CLF_FORM_CPU),
+        clf__weight_create(&weight, clblast_device(CLF_VARIANT_CPU),
                            &(struct clf__weight_source){
                                .parts = parts, .part_count = 3, .inputs = 6, .what = "a stacked weight"}));
     struct clf__weight_layout layout = clf__weight_layout(weight);
@@ -139,7 +139,7 @@ static void batches(void **state)
     (void)state;
     static const struct gemm_batched_case cases[] = {
         {1, 1, 1, 1}, {3, 17, 33, 20}, {2, 40, 9, 64}, {2, 5, 6, 0}};
-    struct clf_device *device = clblast_device(CLF_FORM_CPU);
+    struct clf_device *device = clblast_device(CLF_VARIANT_CPU);
     for (int i = 0; i < 4; i++) {
         for (int transpose_b = 0; transpose_b <= 1; transpose_b++) {
             struct gemm_batched_check check = {.shape = cases[i], .transpose_b = transpose_b, .alpha = 0.5f};
@@ -162,13 +162,13 @@ static void large_batches_with_offsets(void **state)
         return;
     }
     struct gemm_batched_check check = {.shape = {2, 1024, 1024, 1024}, .transpose_b = 1, .alpha = 1.0f};
-    check_gemm_batched(clblast_device(CLF_FORM_CPU), check);
+    check_gemm_batched(clblast_device(CLF_VARIANT_CPU), check);
     check.offset = 1024;
-    check_gemm_batched(clblast_device(CLF_FORM_CPU), check);
+    check_gemm_batched(clblast_device(CLF_VARIANT_CPU), check);
     check.offset = 0;
     check.step_gap = 2048;
     check.transpose_b = 0;
-    check_gemm_batched(clblast_device(CLF_FORM_CPU), check);
+    check_gemm_batched(clblast_device(CLF_VARIANT_CPU), check);
 }
 
 static void gradients(void **state)
@@ -176,7 +176,7 @@ static void gradients(void **state)
     (void)state;
     static const struct gemm_case cases[] = {{1, 1, 1}, {5, 33, 17}, {40, 70, 65}, {130, 31, 64}};
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = clblast_device((clf_form)form);
+        struct clf_device *device = clblast_device((clf_variant)form);
         for (int i = 0; i < 4; i++) {
             struct gradient_check check = {.shape = cases[i], .scale = 1.0f};
             check_weight_gradient(device, check);
@@ -202,7 +202,7 @@ static void large_gradients(void **state)
     }
     struct gradient_check check = {.shape = {1031, 331, 337}, .scale = 1.0f};
     for (int i = 0; i <= 1; i++) {
-        struct clf_device *device = clblast_device(CLF_FORM_CPU);
+        struct clf_device *device = clblast_device(CLF_VARIANT_CPU);
         assert_ok(clf__gemm_reserve_gradients(device, check.shape.rows, check.shape.outputs,
                                               check.shape.inputs, CLF__PRECISION_FP32));
         const struct clf__buffer *reserved = device->packed;
@@ -218,7 +218,7 @@ static void weight_rows(void **state)
 {
     (void)state;
     float rows[] = {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f}, held[15], part[6];
-    struct clf__weight *weight = make_zero(clblast_device(CLF_FORM_CPU), 5, 3);
+    struct clf__weight *weight = make_zero(clblast_device(CLF_VARIANT_CPU), 5, 3);
     assert_int_equal(clf__weight_elements(weight), 15);
     assert_ok(clf__weight_write(weight, 2, 2, rows));
     assert_ok(clf__weight_read(weight, 0, 5, held));
@@ -239,7 +239,7 @@ static void weight_rows(void **state)
 static void failing_calls(void **state)
 {
     (void)state;
-    struct clf_device *device = clblast_device(CLF_FORM_CPU);
+    struct clf_device *device = clblast_device(CLF_VARIANT_CPU);
     struct support_random random = {.state = 9};
     float *numbers = support_uniform_array(&random, 64, 1.0f);
     struct clf__tensor x = support_tensor(device, CLF__F32, 4, 4, numbers);

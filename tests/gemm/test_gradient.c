@@ -221,7 +221,7 @@ static void bad_calls_are_refused(void **state)
 {
     (void)state;
     float numbers[64] = {0};
-    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    struct clf_device *device = support_device_with(CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
     struct clf__weight *weight = NULL;
     assert_fails(clf__weight_create_zero(&weight, device, 0, 4, "w"), CLF_BAD_ARGUMENT, "w: ");
     assert_fails(clf__weight_create_zero(&weight, device, 4, 0, "w"), CLF_BAD_ARGUMENT, "w: ");

@@ -57,15 +57,17 @@ static void bits_do_not_depend_on_rows_or_tiles(void **state)
 static void unknown_levels_are_refused(void **state)
 {
     (void)state;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = CLF_FORM_GPU;
-    int has_level = clf_device_describe(support_device(CLF_FORM_GPU))->instructions >= CLF_INSTRUCTIONS_NV80;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_GPU;
+    int has_level =
+        clf_device_describe(support_device(CLF_VARIANT_GPU))->instructions >= CLF_INSTRUCTIONS_NV80;
     for (int level = CLF_INSTRUCTIONS_NV80; level < CLF_INSTRUCTIONS_EMULATED && !has_level; level++) {
         struct clf_device *device = NULL;
         options.instructions = (clf_instructions)level;
         assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED, clf__level_words[level]);
     }
-    options.form = CLF_FORM_CPU; /* which has none */
+    options.variant = CLF_VARIANT_CPU; /* which has none */
     options.instructions = CLF_INSTRUCTIONS_EMULATED;
     struct clf_device *device = NULL;
     assert_fails(clf_device_open(&device, NULL, &options), CLF_UNSUPPORTED,
@@ -87,7 +89,7 @@ static void level_is_reported(void **state)
 
 int main(void)
 {
-    if (support_last_form() == CLF_FORM_CPU) {
+    if (support_last_form() == CLF_VARIANT_CPU) {
         return 0; /* only GPUs have such instructions, and $CLFORMER_FORM excludes them */
     }
     const struct CMUnitTest tests[] = {

@@ -87,7 +87,7 @@ static void layout_is_as_said(void **state)
     struct support_random random = {.state = 6};
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
     struct clf__weight *weight = make_weight(
-        support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO), w, OUTPUTS, INPUTS);
+        support_device_with(CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO), w, OUTPUTS, INPUTS);
     struct clf__weight_layout layout = clf__weight_layout(weight);
     assert_int_equal(layout.panel, CLF__PANEL);
     assert_int_equal(
@@ -112,7 +112,7 @@ static void large_weights_are_packed_in_chunks(void **state)
     if (support_small()) {
         return;
     }
-    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    struct clf_device *device = support_device_with(CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
     for (int i = 0; i < 2; i++) {
         int outputs = shapes[i][0], inputs = shapes[i][1];
         struct support_random random = {.state = 7};
@@ -160,7 +160,7 @@ static void bad_calls_are_refused(void **state)
 {
     (void)state;
     float numbers[64] = {0};
-    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    struct clf_device *device = support_device_with(CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
     struct clf__weight *weight = NULL;
     struct clf__weight_part none = {numbers, 0}, negative = {numbers, -1}, four = {numbers, 4};
     struct clf__weight_part mixed[] = {four, negative, four};
@@ -213,7 +213,7 @@ static void bad_calls_are_refused(void **state)
 static void failures_are_told(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    struct clf_device *device = support_device_with(CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
     float numbers[64] = {0};
     const struct clf__weight_part part = {numbers, 4};
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;

@@ -10,7 +10,7 @@ static const enum clf__precision precisions[] = {CLF__PRECISION_FP16, CLF__PRECI
 
 #define FOR_EACH_CASE(device, precision)                                                                     \
     FOR_EACH_DEVICE(device, CLF__PRECISION_BF16)                                                             \
-    for (enum clf__precision precision = precisions[variant == PORTABLE && form == CLF_FORM_CPU];            \
+    for (enum clf__precision precision = precisions[variant == PORTABLE && form == CLF_VARIANT_CPU];         \
          precision <= CLF__PRECISION_BF16; precision = (enum clf__precision)(precision + 1))
 
 static void shapes(void **state)
@@ -52,10 +52,10 @@ static void stored_bits_are_those_of_rounded_weights(void **state)
     (void)state;
     enum { ROWS = 61, OUTPUTS = 70, INPUTS = 2049 };
     static const int inputs[] = {301, INPUTS};
-    if (support_first_form() != CLF_FORM_CPU) {
+    if (support_first_form() != CLF_VARIANT_CPU) {
         skip();
     }
-    struct clf_device *device = support_device_at(CLF_FORM_CPU, CLF_INSTRUCTIONS_PORTABLE);
+    struct clf_device *device = support_device_at(CLF_VARIANT_CPU, CLF_INSTRUCTIONS_PORTABLE);
     struct support_random random = {.state = 3};
     float *x = support_uniform_array(&random, ROWS * INPUTS, 1.0f);
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
@@ -339,7 +339,7 @@ static void too_large_weights_are_refused(void **state)
     struct clf__weight_part part = {w, 1};
     struct clf__weight_source source = {&part, 1, 3, CLF__PRECISION_FP16, "a large weight"};
     struct clf__weight *weight = NULL;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     assert_fails(clf__weight_create(&weight, device, &source), CLF_UNSUPPORTED,
                  "a large weight: a weight is -65536");
     source.precision = CLF__PRECISION_BF16;

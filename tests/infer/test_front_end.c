@@ -60,7 +60,7 @@ static void test_rows(void **state)
 {
     (void)state;
     struct clf__transformer *transformer;
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO),
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_VARIANT_AUTO),
                                     support_fixture("models/speech"), CLF_PRECISION_FP32));
     size_t width = (size_t)transformer->config.feature_size;
     struct support_random random = {5};

@@ -75,7 +75,7 @@ static void test_memory(void **state)
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         for (int attention = CLF_ATTENTION_FUSED; attention <= CLF_ATTENTION_BATCHED; attention++) {
             struct clf_device *device =
-                support_device_with((clf_form)form, CLF_GEMM_AUTO, (clf_attention)attention);
+                support_device_with((clf_variant)form, CLF_GEMM_AUTO, (clf_attention)attention);
             for (int i = 0; i < FIXTURES; i++) {
                 struct clf__transformer *transformer = load(device, fixtures[i]);
                 assert_true(measure(transformer, 16384) < 4 * measure(transformer, 4096) + 65536);

@@ -102,7 +102,7 @@ static void test_parents(void **state)
     static const int32_t source[2 * 3] = {4, 9, 2, 4, 9, 2};
     static const int32_t target[2 * LENGTH] = {START, 4, 6, 7, START, 4, 5, 8};
     struct clf__transformer *transformer;
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO),
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_VARIANT_AUTO),
                                     support_fixture("models/marian"), CLF_PRECISION_FP32));
     for (int i = 0; i < transformer->decoder.layer_count; i++) {
         transformer->decoder.layers[i].mixer.kind = &halving;

@@ -106,8 +106,9 @@ static int run(struct candidates *out, struct clf__transformer *transformer, int
 static struct clf_device *open_device(void)
 {
     struct clf_device *device = NULL;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = CLF_FORM_GPU;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_GPU;
     options.gemm = CLF_GEMM_NATIVE;
     options.instructions = CLF_INSTRUCTIONS_EMULATED;
     options.profile = 1;
@@ -189,8 +190,9 @@ static void test_two_devices(void **state)
 {
     (void)state;
     struct clf_device *device = open_device(), *other;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = CLF_FORM_GPU;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_GPU;
     assert_ok(clf_device_open(&other, NULL, &options));
     if (other->id != device->id) {
         clf_device_close(other);

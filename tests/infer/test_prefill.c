@@ -193,7 +193,8 @@ static void test_prefill(void **state)
 {
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+        struct clf_device *device =
+            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
         for (int p = CLF_PRECISION_FP32; p <= CLF_PRECISION_INT8; p++) {
             check(device, "whisper", (clf_precision)p);
         }

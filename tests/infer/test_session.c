@@ -18,7 +18,7 @@ static void test_slots(void **state)
 {
     (void)state;
     struct clf__transformer *transformer;
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO),
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_VARIANT_AUTO),
                                     support_fixture("models/marian"), CLF_PRECISION_FP32));
     struct clf__session_limits limits = {.sources = 5, .source_tokens = 20, .source_length = 20};
     struct clf__session *session = new_session(transformer, &limits);
@@ -108,7 +108,8 @@ static void test_scattered_sources(void **state)
     (void)state;
     int step = support_small() ? 7 : 1;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+        struct clf_device *device =
+            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
         int index = 0;
         for (const char *const *name = model_fixture_names(); *name != NULL; name++) {
             if (index++ % step == 0) {
@@ -122,7 +123,7 @@ static void test_scattered_sources(void **state)
 static void test_measure(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct clf__transformer *transformer;
     assert_ok(
         clf__transformer_load(&transformer, device, support_fixture("models/marian"), CLF_PRECISION_INT8));

@@ -56,7 +56,7 @@ static float *run_layers(const struct clf__layer *layers, const struct clf__fron
 /* A device that supports layers in one launch, whatever device is under test; skips if there is none. */
 static struct clf_device *open_device(void)
 {
-    struct clf_device *device = support_device_with(CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+    struct clf_device *device = support_device_with(CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
     if (!clf__device_caps(device)->has_device_atomics || !clf__device_caps(device)->has_fixed_addresses) {
         skip();
     }

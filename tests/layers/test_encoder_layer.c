@@ -93,11 +93,12 @@ static float *run(struct clf_device *device, const struct clf__layer *layer, int
 static void test_rounded_rows(void **state)
 {
     (void)state;
-    if (support_first_form() != CLF_FORM_CPU) {
+    if (support_first_form() != CLF_VARIANT_CPU) {
         skip(); /* GPU variants round when they load */
     }
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = CLF_FORM_CPU;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_CPU;
     options.gemm = CLF_GEMM_NATIVE;
     options.attention = CLF_ATTENTION_FUSED;
     options.profile = 1;

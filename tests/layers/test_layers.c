@@ -57,7 +57,7 @@ static void test_shared_weight(void **state)
     (void)state;
     struct support_random random = {2};
     float *w = support_uniform_array(&random, F * D, 1), *x = support_uniform_array(&random, D, 1);
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct clf__linear owner = make_linear(device, D, F, w, NULL), tied;
     assert_ok(clf__linear_create_shared(&tied, device, owner.weight, NULL, "tied"));
     clf__linear_free(&tied);

@@ -79,7 +79,7 @@ static inline void folder_patch(const char *folder, const char *name, const char
 /* Messages that the library logged since folder_log_start(). */
 static char folder_logged[4096];
 
-static inline void folder_log(void *user, clf_log_level level, const char *message)
+static inline void folder_log(clf_log_level level, const char *message, void *user)
 {
     (void)user, (void)level;
     size_t used = strlen(folder_logged);

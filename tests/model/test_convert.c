@@ -24,7 +24,7 @@ static void translate(struct clf_translation **out, struct clf_model *model)
         sources[i] = (struct clf_line){lines[i], strlen(lines[i])};
     }
     clf_translate_options_init(&options, model);
-    options.pieces = 1;
+    options.subwords = 1;
     options.beam = options.n_best = 3;
     options.max_length = 12;
     assert_ok(clf_translator_create(&translator, model, &options));
@@ -34,9 +34,10 @@ static void translate(struct clf_translation **out, struct clf_model *model)
 
 static void load(struct clf_model **out, const char *folder, clf_precision precision)
 {
-    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    struct clf_model_options options;
+    clf_model_options_init(&options);
     options.precision = precision;
-    assert_ok(clf_model_load(out, support_device(CLF_FORM_AUTO), folder, &options));
+    assert_ok(clf_model_load(out, support_device(CLF_VARIANT_AUTO), folder, &options));
 }
 
 static void check_same(const struct clf_translation *a, const struct clf_translation *b)

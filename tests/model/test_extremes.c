@@ -166,13 +166,14 @@ static int check(struct clf_device *device, const struct kind *kind, int i, long
     return status == CLF_OK;
 }
 
-static struct clf_device *open_device(clf_form form, clf_attention attention, struct clf__caps **caps)
+static struct clf_device *open_device(clf_variant form, clf_attention attention, struct clf__caps **caps)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
     options.gemm = CLF_GEMM_NATIVE;
-    options.form = form;
+    options.variant = form;
     options.attention = attention;
     assert_ok(clf_device_open(&device, NULL, &options));
     *caps = (struct clf__caps *)clf__device_caps(device);
@@ -196,7 +197,7 @@ static void test_extremes(void **state)
 {
     (void)state;
     struct clf__caps *caps;
-    struct clf_device *device = open_device(CLF_FORM_AUTO, CLF_ATTENTION_AUTO, &caps);
+    struct clf_device *device = open_device(CLF_VARIANT_AUTO, CLF_ATTENTION_AUTO, &caps);
     caps->usable_bytes += DEVICE_BYTES - clf__device_free_bytes(device);
     start_folder();
     int taken = 0;
@@ -228,7 +229,7 @@ static void test_tables_of_what_is_used(void **state)
 {
     (void)state;
     struct clf__caps *caps;
-    struct clf_device *device = open_device(CLF_FORM_AUTO, CLF_ATTENTION_AUTO, &caps);
+    struct clf_device *device = open_device(CLF_VARIANT_AUTO, CLF_ATTENTION_AUTO, &caps);
     start_folder();
     for (int k = 0; k < 2; k++) {
         struct clf__transformer *transformer;
@@ -286,14 +287,14 @@ static void test_wide_heads(void **state)
     (void)state;
     struct clf__caps *caps;
     start_folder();
-    struct clf_device *device = open_device(CLF_FORM_CPU, CLF_ATTENTION_FUSED, &caps);
+    struct clf_device *device = open_device(CLF_VARIANT_CPU, CLF_ATTENTION_FUSED, &caps);
     refuse(device, 65536, 8, "\"d_k\" 65536 and \"d_v\" 8: encoder heads");
     refuse(device, 32768, 32768, "of a thread's stack");
     assert_ok(check_heads(device, 512, 512, 0));
     assert_ok(check_heads(device, 128, 128, 1));
     assert_fails(check_heads(device, 32768, 8, 1), CLF_UNSUPPORTED, "training supports head widths up to");
     clf_device_close(device);
-    device = open_device(CLF_FORM_CPU, CLF_ATTENTION_BATCHED, &caps);
+    device = open_device(CLF_VARIANT_CPU, CLF_ATTENTION_BATCHED, &caps);
     assert_ok(check_heads(device, 32768, 32768, 0)); /* only a step keeps a query and its sums */
     assert_fails(check_heads(device, 32768, 32768, 1), CLF_UNSUPPORTED, "stack");
     int has_gpu_form = caps->max_work_group >= CLF__TILE_GROUP;
@@ -301,7 +302,7 @@ static void test_wide_heads(void **state)
     if (!has_gpu_form) {
         return;
     }
-    device = open_device(CLF_FORM_GPU, CLF_ATTENTION_AUTO, &caps);
+    device = open_device(CLF_VARIANT_GPU, CLF_ATTENTION_AUTO, &caps);
     caps->local_memory_bytes = 32768;
     assert_ok(check_heads(device, 4096, 1024, 1));
     refuse(device, 8, 65536, "bytes of local memory but the device has 32768");
@@ -314,7 +315,7 @@ static void test_heads_of_d_model(void **state)
 {
     (void)state;
     struct clf__caps *caps;
-    struct clf_device *device = open_device(CLF_FORM_CPU, CLF_ATTENTION_FUSED, &caps);
+    struct clf_device *device = open_device(CLF_VARIANT_CPU, CLF_ATTENTION_FUSED, &caps);
     struct clf__config config;
     clf__config_preset(&config, CLF__MARIAN);
     config.d_model = config.decoder_key_width = config.decoder_value_width = 65536;

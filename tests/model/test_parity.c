@@ -153,7 +153,8 @@ static void test_forms(void **state)
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         int is_other = form != support_first_form(); /* runs fewer variants */
-        check_all(support_device((clf_form)form), support_small() || is_other ? 3 : 1, form == CLF_FORM_GPU);
+        check_all(support_device((clf_variant)form), support_small() || is_other ? 3 : 1,
+                  form == CLF_VARIANT_GPU);
     }
 }
 
@@ -161,8 +162,8 @@ static void test_batched_attention(void **state)
 {
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        check_all(support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED),
-                  support_small() ? 7 : 3, form == CLF_FORM_CPU);
+        check_all(support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED),
+                  support_small() ? 7 : 3, form == CLF_VARIANT_CPU);
     }
 }
 

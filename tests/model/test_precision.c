@@ -140,7 +140,8 @@ static void test_fixtures(void **state)
     (void)state;
     size_t step = support_small() ? 3 : 1;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+        struct clf_device *device =
+            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
         for (size_t i = 0; i < sizeof names / sizeof *names; i += step) {
             check_fixture(device, names[i]);
         }

@@ -11,7 +11,7 @@
 
 static char warning[1024];
 
-static void keep_warning(void *user, clf_log_level level, const char *message)
+static void keep_warning(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_WARNING) {
@@ -46,7 +46,8 @@ static struct candidates list(void)
 
 static clf_status open_failing(struct clf_device **out, const char *selector, uint64_t n)
 {
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
     clf__device_fail_at(n);
     clf_status status = clf_device_open(out, selector, &options);
@@ -58,7 +59,8 @@ static clf_status open_failing(struct clf_device **out, const char *selector, ui
 static uint64_t count_calls(const char *selector)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
     clf__device_fail_at(0);
     assert_ok(clf_device_open(&device, selector, &options));

@@ -72,7 +72,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
 }
 
 static char warning[1024];
-static void keep_warning(void *user, clf_log_level level, const char *message)
+static void keep_warning(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_WARNING) {

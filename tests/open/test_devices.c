@@ -32,7 +32,7 @@ static void test_list(void **state)
         assert_non_null(info->platform_version);
         assert_true(info->compute_units > 0 && info->max_buffer_bytes > 0);
         assert_true(info->memory_bytes >= info->max_buffer_bytes);
-        assert_true(info->form == CLF_FORM_CPU || info->form == CLF_FORM_GPU);
+        assert_true(info->variant == CLF_VARIANT_CPU || info->variant == CLF_VARIANT_GPU);
         assert_true(strlen(info->order_reason) > 0);
         candidates += info->candidate_order >= 0;
         assert_true(info->candidate_order < count);
@@ -50,7 +50,7 @@ static void test_selectors_open(void **state)
     struct clf_device *device;
     struct clf_device_list *list;
     assert_ok(clf_device_list_create(&list));
-    int index = clf_device_describe(support_device(CLF_FORM_CPU))->index;
+    int index = clf_device_describe(support_device(CLF_VARIANT_CPU))->index;
     const struct clf_device_info *info = clf_device_list_at(list, index);
     char number[16];
     snprintf(number, sizeof number, "%d", index);
@@ -99,7 +99,7 @@ static void test_environment_device(void **state)
     }
 }
 
-static void assert_caps(const struct clf_device_options *options, clf_form form, clf_gemm gemm,
+static void assert_caps(const struct clf_device_options *options, clf_variant form, clf_gemm gemm,
                         clf_attention attention)
 {
     struct clf_device *device;
@@ -118,12 +118,13 @@ static void test_provider(void **state)
     (void)state;
     unsetenv("CLFORMER_FORM");
     unsetenv("CLFORMER_GEMM");
-    for (int own = CLF_FORM_CPU; own <= CLF_FORM_GPU; own++) {
-        for (int form = CLF_FORM_AUTO; form <= CLF_FORM_GPU; form++) {
-            struct clf__listed_device device = {.info = {.form = (clf_form)own, .name = "made up"},
+    for (int own = CLF_VARIANT_CPU; own <= CLF_VARIANT_GPU; own++) {
+        for (int form = CLF_VARIANT_AUTO; form <= CLF_VARIANT_GPU; form++) {
+            struct clf__listed_device device = {.info = {.variant = (clf_variant)own, .name = "made up"},
                                                 .max_work_group = CLF__TILE_GROUP};
-            struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-            options.form = (clf_form)form;
+            struct clf_device_options options;
+            clf_device_options_init(&options);
+            options.variant = (clf_variant)form;
             struct clf__caps caps;
             assert_ok(clf__caps_choose(&caps, &device, &options));
             assert_int_equal(caps.gemm, CLF_GEMM_NATIVE);
@@ -140,11 +141,12 @@ static void test_build_options(void **state)
     (void)state;
     for (int has = 0; has < 2; has++) {
         for (int portable = 0; portable < 2; portable++) {
-            struct clf__listed_device device = {.info = {.form = CLF_FORM_GPU, .name = "made up"},
+            struct clf__listed_device device = {.info = {.variant = CLF_VARIANT_GPU, .name = "made up"},
                                                 .max_work_group = CLF__TILE_GROUP,
                                                 .has_dp4a = has,
                                                 .has_exact_division = has};
-            struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+            struct clf_device_options options;
+            clf_device_options_init(&options);
             options.instructions = portable ? CLF_INSTRUCTIONS_PORTABLE : CLF_INSTRUCTIONS_AUTO;
             struct clf__caps caps;
             char *text;
@@ -166,19 +168,20 @@ static void test_choices(void **state)
     unsetenv("CLFORMER_FORM");
     unsetenv("CLFORMER_GEMM");
     unsetenv("CLFORMER_ATTENTION");
-    clf_form own = clf_device_describe(support_device(CLF_FORM_CPU))->form;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    clf_variant own = clf_device_describe(support_device(CLF_VARIANT_CPU))->variant;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     assert_caps(NULL, own, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
     setenv("CLFORMER_FORM", "gpu", 1);
     setenv("CLFORMER_GEMM", "clblast", 1);
     setenv("CLFORMER_ATTENTION", "batched", 1);
-    assert_caps(&options, CLF_FORM_GPU, CLF_GEMM_CLBLAST, CLF_ATTENTION_BATCHED);
-    options.form = CLF_FORM_CPU; /* the caller takes precedence over the environment */
+    assert_caps(&options, CLF_VARIANT_GPU, CLF_GEMM_CLBLAST, CLF_ATTENTION_BATCHED);
+    options.variant = CLF_VARIANT_CPU; /* the caller takes precedence over the environment */
     options.gemm = CLF_GEMM_NATIVE;
     options.attention = CLF_ATTENTION_FUSED;
-    assert_caps(&options, CLF_FORM_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+    assert_caps(&options, CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
     setenv("CLFORMER_FORM", "auto", 1);
-    options.form = CLF_FORM_AUTO;
+    options.variant = CLF_VARIANT_AUTO;
     assert_caps(&options, own, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
     setenv("CLFORMER_FORM", "fast", 1);
     struct clf_device *device;
@@ -215,7 +218,8 @@ static void test_instructions(void **state)
     (void)state;
     unsetenv("CLFORMER_INSTRUCTIONS");
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     assert_ok(clf_device_open(&device, NULL, &options));
     const struct clf_device_info *info = clf_device_describe(device);
     int instructions = -1;
@@ -247,7 +251,8 @@ static void test_levels(void **state)
     (void)state;
     unsetenv("CLFORMER_INSTRUCTIONS");
     for (int i = CLF_INSTRUCTIONS_PORTABLE; clf__level_words[i] != NULL; i++) {
-        struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+        struct clf_device_options options;
+        clf_device_options_init(&options);
         options.instructions = (clf_instructions)i;
         struct clf_device *device = NULL;
         if (clf_device_open(&device, NULL, &options) == CLF_OK) {
@@ -332,7 +337,7 @@ static void test_pocl_without_cache(void **state)
 {
     (void)state;
     const char *vendors = getenv("OCL_ICD_VENDORS");
-    const struct clf_device_info *info = clf_device_describe(support_device(CLF_FORM_CPU));
+    const struct clf_device_info *info = clf_device_describe(support_device(CLF_VARIANT_CPU));
     if (!strstr(info->version, "PoCL") || !vendors || !strstr(vendors, "pocl.icd")) {
         skip(); /* needs PoCL as the only driver */
     }

@@ -48,7 +48,7 @@ static void translate(char *text, size_t size, struct clf_device *device)
     struct clf_translate_options options;
     assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
     clf_translate_options_init(&options, model);
-    options.pieces = 1;
+    options.subwords = 1;
     options.max_length = 6;
     assert_ok(clf_translator_create(&translator, model, &options));
     assert_ok(clf_translate(&translation, translator, &line, 1));
@@ -77,7 +77,7 @@ static void test_one_queue(void **state)
     const int32_t first = 7, second = 9;
     cl_int error;
     struct clf_device *device;
-    translate(alone, sizeof alone, support_device(CLF_FORM_AUTO));
+    translate(alone, sizeof alone, support_device(CLF_VARIANT_AUTO));
     cl_uint before = references();
     cl_command_queue queue = create_queue(context, 0);
     cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof values, NULL, &error);
@@ -108,7 +108,7 @@ static void test_own_queue(void **state)
     char alone[128], shared[128];
     struct clf_device *device;
     cl_uint before = references();
-    translate(alone, sizeof alone, support_device(CLF_FORM_AUTO));
+    translate(alone, sizeof alone, support_device(CLF_VARIANT_AUTO));
     assert_ok(clf_device_open_context(&device, context, NULL, NULL));
     translate(shared, sizeof shared, device);
     assert_string_equal(shared, alone);
@@ -130,7 +130,8 @@ static void refuse(void *given, cl_command_queue queue, const struct clf_device_
 static void test_refusals(void **state)
 {
     (void)state;
-    struct clf_device_options profiled = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options profiled;
+    clf_device_options_init(&profiled);
     cl_int error;
     profiled.profile = 1;
     refuse(NULL, NULL, NULL, "no context");

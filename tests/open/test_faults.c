@@ -40,7 +40,8 @@ enum cache { WITHOUT, COLD, WARM };
 static clf_status work(float *values, enum cache cache)
 {
     struct clf_device *device = NULL;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = cache != WITHOUT;
     CLF__TRY(clf_device_open(&device, NULL, &options));
     struct clf__buffer *buffers[3] = {NULL};

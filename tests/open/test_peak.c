@@ -7,11 +7,12 @@
 #include "runtime/opencl/testing.h"
 #include "support/support.h"
 
-static struct clf_device *open_form(clf_form form)
+static struct clf_device *open_form(clf_variant form)
 {
     struct clf_device *device = NULL;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = form;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = form;
     options.use_program_cache = 0;
     options.profile = 1;
     assert_ok(clf_device_open(&device, NULL, &options));
@@ -22,12 +23,12 @@ static void peaks(void **state)
 {
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = open_form((clf_form)form);
+        struct clf_device *device = open_form((clf_variant)form);
         uint64_t memory = clf__device_free_bytes(device);
         const struct clf_device_peaks *peaks;
-        assert_ok(clf_device_measure_peaks(device, &peaks));
+        assert_ok(clf_device_measure_peaks(&peaks, device));
         print_message("%s form: %.3g fma, %.3g int8, %.3g bf16 operations/s, %.3g bytes/s\n",
-                      form == CLF_FORM_GPU ? "GPU" : "CPU", peaks->fma_operations, peaks->int8_operations,
+                      form == CLF_VARIANT_GPU ? "GPU" : "CPU", peaks->fma_operations, peaks->int8_operations,
                       peaks->bf16_operations, peaks->read_bytes);
         assert_true(peaks->fma_operations > 0.0 && isfinite(peaks->fma_operations));
         assert_true(peaks->read_bytes > 0.0 && isfinite(peaks->read_bytes));
@@ -36,7 +37,7 @@ static void peaks(void **state)
         assert_true(clf__device_free_bytes(device) == memory);
         const struct clf_kernel_time *times = NULL;
         int count = -1;
-        assert_ok(clf_device_profile(device, &times, &count));
+        assert_ok(clf_device_profile(&times, &count, device));
         assert_int_equal(count, 0);
         clf_device_close(device);
     }
@@ -47,13 +48,13 @@ static void peaks(void **state)
 static void failures(void **state)
 {
     (void)state;
-    struct clf_device *device = open_form(CLF_FORM_AUTO);
+    struct clf_device *device = open_form(CLF_VARIANT_AUTO);
     uint64_t memory = clf__device_free_bytes(device);
     int failures = 0;
     for (uint64_t n = 1; n <= 12; n++) {
         const struct clf_device_peaks *peaks;
         clf__device_fail_at(n);
-        clf_status status = clf_device_measure_peaks(device, &peaks);
+        clf_status status = clf_device_measure_peaks(&peaks, device);
         clf__device_fail_at(0);
         failures += status != CLF_OK;
         assert_true(status == CLF_OK || strlen(clf_last_error()) > 0);
@@ -65,7 +66,7 @@ static void failures(void **state)
     int count = 0;
     assert_ok(clf__buffer_create(&buffer, device, 4, "a number"));
     assert_ok(clf__buffer_fill(buffer, 0, 4, 0.0f));
-    assert_ok(clf_device_profile(device, &times, &count));
+    assert_ok(clf_device_profile(&times, &count, device));
     assert_int_equal(count, 1);
     clf__buffer_free(buffer);
     clf_device_close(device);

@@ -175,7 +175,7 @@ static void test_arithmetic(void **state)
 
 /* A log callback that keeps the last message. */
 static char notice[512];
-static void keep_notice(void *user, clf_log_level level, const char *message)
+static void keep_notice(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_NOTICE) {

@@ -26,7 +26,7 @@ enum { MOST_ROWS = 300, MOST_BANNED = 16 };
 #define FOR_EACH_NATIVE_CASE(device, precision)                                                              \
     for (int form = support_first_form(); form <= support_last_form(); form++)                               \
         for (struct clf_device *device =                                                                     \
-                 support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);                   \
+                 support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);                \
              device; device = NULL)                                                                          \
             for (enum clf__precision precision = CLF__PRECISION_FP32; precision <= CLF__PRECISION_INT8;      \
                  precision++)

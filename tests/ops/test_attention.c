@@ -11,7 +11,7 @@
 
 static struct clf_device *fused(int form)
 {
-    return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
+    return support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
 }
 
 /* Both implementations, each for many and for few queries, against the reference. */
@@ -72,17 +72,17 @@ static void test_16_bits(void **state)
             shape.key_width = attention_edge_widths[i];
             shape.value_width = attention_edge_widths[attention_edge_width_count - 1 - i];
             shape.hidden = i % 4 / 2;
-            check_16_bits(fused((clf_form)form), CLF__BF16, shape);
-            if (form == CLF_FORM_GPU) {
-                check_16_bits(fused((clf_form)form), CLF__F16, shape);
+            check_16_bits(fused((clf_variant)form), CLF__BF16, shape);
+            if (form == CLF_VARIANT_GPU) {
+                check_16_bits(fused((clf_variant)form), CLF__F16, shape);
             }
         }
     }
     struct clf__attention_call call = {.scratch = NULL};
-    if (support_first_form() == CLF_FORM_CPU) {
-        assert_false(clf__attention_writes(CLF__F16, fused(CLF_FORM_CPU), &call));
+    if (support_first_form() == CLF_VARIANT_CPU) {
+        assert_false(clf__attention_writes(CLF__F16, fused(CLF_VARIANT_CPU), &call));
         call.few_queries = 1;
-        assert_false(clf__attention_writes(CLF__BF16, fused(CLF_FORM_CPU), &call));
+        assert_false(clf__attention_writes(CLF__BF16, fused(CLF_VARIANT_CPU), &call));
         call.few_queries = 0;
     }
     assert_false(clf__attention_writes(CLF__F32, fused(support_last_form()), &call));
@@ -188,7 +188,7 @@ static void test_halves(void **state)
     call = (struct clf__attention_call){.few_queries = 0};
     assert_false(clf__attention_reads_halves(device, &call));
     call.few_queries = 1;
-    device = support_device_with((clf_form)support_first_form(), CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
+    device = support_device_with((clf_variant)support_first_form(), CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
     assert_false(clf__attention_reads_halves(device, &call));
 }
 
@@ -324,7 +324,7 @@ static void test_many_blocks(void **state)
         values[b] = (float)b;
     }
     for (int variant = 0; variant < 4; variant++) {
-        struct clf_device *device = fused(variant & 1 ? CLF_FORM_CPU : CLF_FORM_GPU);
+        struct clf_device *device = fused(variant & 1 ? CLF_VARIANT_CPU : CLF_VARIANT_GPU);
         struct clf__attention_call call = {
             .heads = {1, 1, 1, 1.0f},
             .ranges = {support_tensor(device, CLF__I32, SEQUENCES, 4, ranges), SEQUENCES, 1, 1, 0, 0},
@@ -357,7 +357,7 @@ static float *run_ways(struct clf_device *device, const struct attention_problem
 static void check_ways(int key_width, int value_width, enum clf__type key_type, size_t ways)
 {
     enum { MANY_UNITS = 1000 }; /* more than there is work for */
-    struct clf_device *device = fused(CLF_FORM_GPU);
+    struct clf_device *device = fused(CLF_VARIANT_GPU);
     for (int masks = 0; masks < 16; masks += support_small() ? 5 : 1) {
         struct attention_shape shape = {.heads = 2,
                                         .key_width = key_width,
@@ -400,7 +400,7 @@ static void test_split(void **state)
     int rows = clf__attention_split_rows(device, &heads);
     int64_t needed = clf__attention_partials(&heads, rows + 1, KEYS);
     struct clf__tensor partials = support_tensor(device, CLF__F32, 1, (int)needed, NULL);
-    int parts = support_last_form() == CLF_FORM_GPU ? PARTS : 1;
+    int parts = support_last_form() == CLF_VARIANT_GPU ? PARTS : 1;
     assert_int_equal(clf__attention_split(device, &heads, rows, KEYS, partials), parts);
     assert_int_equal(clf__attention_split(device, &heads, rows + 1, KEYS, partials), 1);
     assert_int_equal(clf__attention_split(device, &heads, rows, CLF__PART_KEYS, partials), 1);
@@ -417,7 +417,8 @@ static void test_split(void **state)
 static void test_ways(void **state)
 {
     (void)state;
-    if (support_last_form() == CLF_FORM_CPU || fused(CLF_FORM_GPU)->caps.max_work_group < 4 * CLF__GROUP) {
+    if (support_last_form() == CLF_VARIANT_CPU ||
+        fused(CLF_VARIANT_GPU)->caps.max_work_group < 4 * CLF__GROUP) {
         skip();
     }
     check_ways(20, 36, CLF__F32, 4);

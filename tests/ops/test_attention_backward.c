@@ -15,7 +15,7 @@ struct results {
 
 static struct clf_device *fused(int form)
 {
-    return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
+    return support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
 }
 
 static int columns_of(const struct attention_problem *problem, int gradient)

@@ -6,7 +6,7 @@
 
 static struct clf_device *batched(int form)
 {
-    return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
+    return support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
 }
 
 /* Runs a problem with scratch for `sequences` of its size, or slightly more; maps may be NULL. */
@@ -69,7 +69,7 @@ static void check(struct attention_shape shape)
                          3e-6);
         }
         /* maps are available even if the device uses fused attention */
-        struct clf_device *fused = support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
+        struct clf_device *fused = support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
         assert_close(run_batched(fused, &problem, shape.sequences, 0, &maps), expected, count, 3e-6);
         assert_close(maps, expected_maps, map_count, 3e-6);
     }
@@ -164,7 +164,7 @@ static void test_chunks(void **state)
         size_t count = (size_t)problem.query_rows * (size_t)(shape.heads * shape.value_width);
         size_t map_count =
             (size_t)(shape.sequences * shape.heads * reference->max_queries) * (size_t)reference->max_keys;
-        for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+        for (int form = CLF_VARIANT_CPU; form <= CLF_VARIANT_GPU; form++) {
             float *whole_maps, *maps;
             const float *whole = run_batched(batched(form), &problem, shape.sequences, 0, &whole_maps);
             for (int sequences = 1; sequences <= 2; sequences++) {
@@ -184,15 +184,15 @@ static void test_scratch_is_bounded(void **state)
     struct clf__arena arena;
     struct clf__attention_scratch scratch;
     const struct clf__heads heads = {.count = 8, .key_width = 64, .value_width = 64, .scale = 0.125f};
-    clf__arena_init(&arena, batched(CLF_FORM_CPU));
+    clf__arena_init(&arena, batched(CLF_VARIANT_CPU));
     assert_ok(clf__attention_scratch_reserve(&scratch, &arena, 100000, &heads, 512, 512));
     assert_int_equal(scratch.scores.rows, 8 * 8 * 512);
     clf__arena_free(&arena);
-    clf__arena_init(&arena, batched(CLF_FORM_CPU));
+    clf__arena_init(&arena, batched(CLF_VARIANT_CPU));
     assert_ok(clf__attention_scratch_reserve(&scratch, &arena, 7, &heads, 3000, 3000)); /* one at a time */
     assert_int_equal(scratch.scores.rows, 8 * 3000);
     clf__arena_free(&arena);
-    clf__arena_init(&arena, batched(CLF_FORM_CPU));
+    clf__arena_init(&arena, batched(CLF_VARIANT_CPU));
     assert_fails(clf__attention_scratch_reserve(&scratch, &arena, 7, &heads, 1 << 20, 1 << 20),
                  CLF_DEVICE_MEMORY, "attention's scores");
     clf__arena_free(&arena);

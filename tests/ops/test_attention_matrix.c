@@ -18,13 +18,13 @@ enum { EDGES = sizeof edges / sizeof *edges };
 
 static struct clf_device *matrix_device(int is_own)
 {
-    if (support_last_form() == CLF_FORM_CPU) {
+    if (support_last_form() == CLF_VARIANT_CPU) {
         return NULL;
     }
     if (!is_own) {
         return support_matrix_device();
     }
-    struct clf_device *device = support_device_with(CLF_FORM_GPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+    struct clf_device *device = support_device_with(CLF_VARIANT_GPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
     return clf__caps_have_matrix(clf__device_caps(device)) ? device : NULL;
 }
 

@@ -7,7 +7,7 @@
 
 static struct clf_device *device_of(int form)
 {
-    return support_device_with((clf_form)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
+    return support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
 }
 
 /* (query rows, columns) from the reference; zeros after a sequence's keys. */

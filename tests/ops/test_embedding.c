@@ -66,7 +66,7 @@ static void test_embedding(void **state)
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         for (int gemm = CLF_GEMM_NATIVE; gemm <= CLF_GEMM_CLBLAST; gemm++) {
             for (int i = 0; i < embedding_edge_column_count; i++) {
-                check(support_device_with((clf_form)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO),
+                check(support_device_with((clf_variant)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO),
                       embedding_edge_columns[i]);
             }
         }
@@ -80,7 +80,7 @@ static void test_layouts_differ(void **state)
     static const float e[2] = {1, 2};
     int panels[2];
     for (int gemm = CLF_GEMM_NATIVE; gemm <= CLF_GEMM_CLBLAST; gemm++) {
-        struct clf_device *device = support_device_with(CLF_FORM_CPU, (clf_gemm)gemm, CLF_ATTENTION_AUTO);
+        struct clf_device *device = support_device_with(CLF_VARIANT_CPU, (clf_gemm)gemm, CLF_ATTENTION_AUTO);
         struct clf__weight *weight = NULL;
         struct clf__weight_part part = {e, 2};
         assert_ok(clf__weight_create(
@@ -214,7 +214,7 @@ static void test_backward(void **state)
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         for (int gemm = CLF_GEMM_NATIVE; gemm <= CLF_GEMM_CLBLAST; gemm++) {
             for (int i = 0; i < embedding_edge_column_count; i++) {
-                check_backward(support_device_with((clf_form)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO),
+                check_backward(support_device_with((clf_variant)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO),
                                embedding_edge_columns[i]);
             }
         }

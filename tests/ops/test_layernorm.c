@@ -120,7 +120,7 @@ static void check_quantized(struct clf_device *device, int columns, enum clf__no
 static void test_quantized(void **state)
 {
     (void)state;
-    if (support_last_form() == CLF_FORM_CPU) {
+    if (support_last_form() == CLF_VARIANT_CPU) {
         skip();
     }
     struct clf_device *device = support_matrix_device();

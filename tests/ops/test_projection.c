@@ -131,11 +131,12 @@ static void test_launches(void **state)
 {
     (void)state;
     static const int counts[] = {1, 8, 9};
-    if (support_first_form() != CLF_FORM_CPU) {
+    if (support_first_form() != CLF_VARIANT_CPU) {
         skip(); /* GPU variants write the logits */
     }
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = CLF_FORM_CPU;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_CPU;
     options.gemm = CLF_GEMM_NATIVE;
     options.profile = 1;
     struct clf_device *device;
@@ -322,16 +323,17 @@ static void test_scratch_follows_memory(void **state)
 {
     (void)state;
     static const struct {
-        clf_form form;
+        clf_variant form;
         uint64_t gigabytes;
         int vocabulary, rows;
-    } cases[] = {{CLF_FORM_GPU, 80, 58101, 512},
-                 {CLF_FORM_GPU, 80, 256206, 512},
-                 {CLF_FORM_GPU, 1, 58101, 256},
-                 {CLF_FORM_GPU, 12, 58101, 512},
-                 {CLF_FORM_CPU, 80, 58101, 256}};
+    } cases[] = {{CLF_VARIANT_GPU, 80, 58101, 512},
+                 {CLF_VARIANT_GPU, 80, 256206, 512},
+                 {CLF_VARIANT_GPU, 1, 58101, 256},
+                 {CLF_VARIANT_GPU, 12, 58101, 512},
+                 {CLF_VARIANT_CPU, 80, 58101, 256}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (cases[i].form < (clf_form)support_first_form() || cases[i].form > (clf_form)support_last_form()) {
+        if (cases[i].form < (clf_variant)support_first_form() ||
+            cases[i].form > (clf_variant)support_last_form()) {
             continue;
         }
         struct clf_device *device = support_device(cases[i].form);
@@ -356,7 +358,7 @@ static void test_scratch_follows_memory(void **state)
 static void test_refuses_k(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_CPU);
+    struct clf_device *device = support_device(CLF_VARIANT_CPU);
     struct support_random random = {1};
     struct problem problem = random_problem(&random, 1, 5, 5, 1);
     struct clf__projection projection = make_projection(device, &problem, CLF__PRECISION_FP32);

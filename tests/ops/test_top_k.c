@@ -293,10 +293,10 @@ static void test_ranges(void **state)
 static void test_small_groups(void **state)
 {
     (void)state;
-    if (support_last_form() != CLF_FORM_GPU) {
+    if (support_last_form() != CLF_VARIANT_GPU) {
         skip();
     }
-    struct clf_device *device = support_device(CLF_FORM_GPU);
+    struct clf_device *device = support_device(CLF_VARIANT_GPU);
     size_t before = device->caps.max_work_group;
     device->caps.max_work_group = CLF__GROUP;
     struct support_random random = {8};
@@ -312,7 +312,7 @@ static void test_small_groups(void **state)
 static void test_refuses_k(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_CPU);
+    struct clf_device *device = support_device(CLF_VARIANT_CPU);
     int k = CLF__TOP_K_LIMIT + 1;
     struct clf__tensor values = support_tensor(device, CLF__F32, 1, k, NULL);
     struct clf__tensor ids = support_tensor(device, CLF__I32, 1, k, NULL);

@@ -28,7 +28,7 @@ static int warnings, notices;
 static char last_warning[1024];
 static char folder[256]; /* $XDG_CACHE_HOME/clformer */
 
-static void count_warnings(void *user, clf_log_level level, const char *message)
+static void count_warnings(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_WARNING) {
@@ -177,7 +177,8 @@ static void test_not_asked_for(void **state)
 {
     (void)state;
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
     assert_ok(clf_device_open(&device, NULL, &options));
     clf_device_close(device);

@@ -88,8 +88,9 @@ static void check(struct clf_device *device, int items, const char *defines)
 static void the_same_tree_everywhere(void **state)
 {
     (void)state;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = CLF_FORM_GPU;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_GPU;
     options.use_program_cache = 0;
     struct clf_device *device;
     assert_ok(clf_device_open(&device, NULL, &options));
@@ -110,8 +111,9 @@ static void sub_groups_are_used(void **state)
 {
     (void)state;
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = CLF_FORM_GPU;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_GPU;
     options.use_program_cache = 0;
     assert_ok(clf_device_open(&device, NULL, &options));
     if (!clf_device_describe(device)->has_subgroups) {

@@ -49,11 +49,12 @@ static void check(struct clf_device *device, const char *defines)
 static void every_half_is_its_float(void **state)
 {
     (void)state;
-    if (support_first_form() != CLF_FORM_CPU) {
+    if (support_first_form() != CLF_VARIANT_CPU) {
         skip();
     }
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = CLF_FORM_CPU;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_CPU;
     options.use_program_cache = 0;
     struct clf_device *device;
     assert_ok(clf_device_open(&device, NULL, &options));

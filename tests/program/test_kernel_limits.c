@@ -48,9 +48,10 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
 static struct clf_device *open_limited(size_t items, cl_ulong local)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
-    options.form = CLF_FORM_GPU;
+    options.variant = CLF_VARIANT_GPU;
     options.gemm = CLF_GEMM_NATIVE;
     options.attention = CLF_ATTENTION_FUSED;
     assert_ok(clf_device_open(&device, NULL, &options));

@@ -27,9 +27,10 @@ static const char arguments_source[] =
 static struct clf_device *open_with(const char *name, const char *source)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
-    options.form = CLF_FORM_CPU; /* on a CPU a group is one work-item by default */
+    options.variant = CLF_VARIANT_CPU; /* on a CPU a group is one work-item by default */
     assert_ok(clf_device_open(&device, NULL, &options));
     assert_ok(clf__program_add_source(device, name, source));
     return device;
@@ -170,7 +171,7 @@ static void test_too_large(void **state)
 }
 
 static char *logged;
-static void keep_log(void *user, clf_log_level level, const char *message)
+static void keep_log(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_DEBUG) {
@@ -221,7 +222,7 @@ static void test_wrong_launches(void **state)
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
                  "kernel defined of program arguments_of_test takes 1 arguments, not 0");
     /* A kernel of the other variant is not available. */
-    int is_cpu = clf__device_caps(device)->form == CLF_FORM_CPU;
+    int is_cpu = clf__device_caps(device)->form == CLF_VARIANT_CPU;
     *(is_cpu ? &launch.cpu : &launch.gpu) = (struct clf__grid){.kernel = NULL};
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
                  is_cpu ? "no such kernel in its CPU variant" : "no such kernel in its GPU variant");

@@ -58,9 +58,10 @@ static const char source[] =
 static struct clf_device *open_device(void)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
-    options.form = CLF_FORM_CPU;
+    options.variant = CLF_VARIANT_CPU;
     assert_ok(clf_device_open(&device, NULL, &options));
     assert_ok(clf__program_add_source(device, "repeated", source));
     return device;

@@ -68,19 +68,19 @@ struct clf_recipe *digits_recipe(const char *folder)
     return recipe;
 }
 
-static void take_start(void *user, const struct clf_train_start *start)
+static void take_start(const struct clf_train_start *start, void *user)
 {
     ((struct digits_log *)user)->start = *start;
 }
 
-static void take_update(void *user, const struct clf_train_update *update)
+static void take_update(const struct clf_train_update *update, void *user)
 {
     struct digits_log *log = user;
     assert_true(log->count < DIGITS_UPDATES);
     log->updates[log->count++] = *update;
 }
 
-static void take_validation(void *user, const struct clf_train_validation *validation)
+static void take_validation(const struct clf_train_validation *validation, void *user)
 {
     struct digits_log *log = user;
     assert_true(log->validation_count < DIGITS_VALIDATIONS);
@@ -107,7 +107,7 @@ struct clf_train_hooks digits_hooks(struct digits_log *log)
 
 struct digits_task task;
 
-static void take_message(void *user, clf_log_level level, const char *message)
+static void take_message(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level <= CLF_LOG_NOTICE) {
@@ -148,7 +148,7 @@ int digits_teardown(void **state)
 
 struct clf_device *digits_device(void)
 {
-    return support_device_with((clf_form)support_first_form(), CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    return support_device_with((clf_variant)support_first_form(), CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
 }
 
 const char *digits_output(void)

@@ -9,7 +9,7 @@ int support_read_samples(float *samples, int most, struct clf_audio *audio)
     do {
         wanted = wanted % 3000 + 777;
         assert_true(total + (int)wanted <= most);
-        assert_ok(clf_audio_read(audio, samples + total, wanted, &count));
+        assert_ok(clf_audio_read(samples + total, &count, audio, wanted));
         total += (int)count;
     } while (count == wanted);
     return total;

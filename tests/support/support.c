@@ -106,19 +106,21 @@ static struct clf_device *device_of(struct clf_device_options options)
     return devices[device_count++].device;
 }
 
-struct clf_device *support_device_with(clf_form form, clf_gemm gemm, clf_attention attention)
+struct clf_device *support_device_with(clf_variant form, clf_gemm gemm, clf_attention attention)
 {
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = form;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = form;
     options.gemm = gemm;
     options.attention = attention;
     return device_of(options);
 }
 
-struct clf_device *support_device_at(clf_form form, clf_instructions instructions)
+struct clf_device *support_device_at(clf_variant form, clf_instructions instructions)
 {
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = form;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = form;
     options.gemm = CLF_GEMM_NATIVE;
     options.attention = CLF_ATTENTION_FUSED;
     options.instructions = instructions;
@@ -127,11 +129,12 @@ struct clf_device *support_device_at(clf_form form, clf_instructions instruction
 
 struct clf_device *support_matrix_device(void)
 {
-    clf_instructions best = clf_device_describe(support_device(CLF_FORM_GPU))->instructions;
-    return support_device_at(CLF_FORM_GPU, best >= CLF_INSTRUCTIONS_NV80 ? best : CLF_INSTRUCTIONS_EMULATED);
+    clf_instructions best = clf_device_describe(support_device(CLF_VARIANT_GPU))->instructions;
+    return support_device_at(CLF_VARIANT_GPU,
+                             best >= CLF_INSTRUCTIONS_NV80 ? best : CLF_INSTRUCTIONS_EMULATED);
 }
 
-struct clf_device *support_device(clf_form form)
+struct clf_device *support_device(clf_variant form)
 {
     return support_device_with(form, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO);
 }
@@ -139,13 +142,13 @@ struct clf_device *support_device(clf_form form)
 int support_first_form(void)
 {
     const char *form = getenv("CLFORMER_FORM");
-    return form && strcmp(form, "gpu") == 0 ? CLF_FORM_GPU : CLF_FORM_CPU;
+    return form && strcmp(form, "gpu") == 0 ? CLF_VARIANT_GPU : CLF_VARIANT_CPU;
 }
 
 int support_last_form(void)
 {
     const char *form = getenv("CLFORMER_FORM");
-    return form && strcmp(form, "cpu") == 0 ? CLF_FORM_CPU : CLF_FORM_GPU;
+    return form && strcmp(form, "cpu") == 0 ? CLF_VARIANT_CPU : CLF_VARIANT_GPU;
 }
 
 int support_small(void)
@@ -340,7 +343,7 @@ int64_t support_launches(struct clf_device *device, const char *kernel)
     const struct clf_kernel_time *kernels;
     int count;
     int64_t launches = 0;
-    assert_ok(clf_device_profile(device, &kernels, &count));
+    assert_ok(clf_device_profile(&kernels, &count, device));
     for (int i = 0; i < count; i++) {
         launches += strcmp(kernels[i].name, kernel) == 0 ? kernels[i].launches : 0;
     }

@@ -7,7 +7,7 @@
 
 static struct clf_device *device(void)
 {
-    return support_device(CLF_FORM_AUTO);
+    return support_device(CLF_VARIANT_AUTO);
 }
 
 /* A (rows, columns) tensor with values 0, 1, 2, ... */

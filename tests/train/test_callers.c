@@ -49,7 +49,7 @@ static void test_recipe(void **state)
 static void test_train(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct clf_recipe *recipe;
     assert_ok(clf_recipe_create(&recipe));
     assert_fails(clf_train(NULL, recipe, "/nonexistent/model", NULL), CLF_BAD_ARGUMENT, "no device");

@@ -69,7 +69,7 @@ static void test_weights_that_are_not_finite(void **unused)
     struct clf__training *training;
     struct clf__checkpoints checkpoints;
     struct clf__train_state state = {.update = 3, .epoch = 1, .pairs = 5, .lines = 5};
-    assert_ok(clf__transformer_load(&transformer, support_device(CLF_FORM_AUTO), fixture.folder,
+    assert_ok(clf__transformer_load(&transformer, support_device(CLF_VARIANT_AUTO), fixture.folder,
                                     CLF_PRECISION_FP32));
     assert_ok(clf__training_create(&training, transformer, &limits, &options));
     assert_ok(clf__checkpoints_open(&checkpoints, support_temporary_folder()));

@@ -117,7 +117,7 @@ static void test_batches_of_tokens(void **state)
 static int logged;
 static char last_logged[512];
 
-static void keep_message(void *user, clf_log_level level, const char *message)
+static void keep_message(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_DEBUG) {
@@ -236,7 +236,7 @@ static void test_recordings(void **state)
         loaded.options.source_path =
             write_text(folder, "table",
                        "one.wav\ta b\ntwo.wav\tc\nlong.wav\ta\nshort.wav\ta\ntext.wav\ta\nnone.wav\ta\n");
-        loaded.options.device = support_device(CLF_FORM_AUTO);
+        loaded.options.device = support_device(CLF_VARIANT_AUTO);
         loaded.options.kept_bytes = keeps ? 1 << 20 : 0;
         assert_ok(load(&loaded));
         assert_int_equal(loaded.report.pairs, 2);

@@ -325,7 +325,7 @@ static void test_one_run_a_folder(void **state)
     (void)state;
     const char *output = digits_output();
     struct clf_train_hooks hooks = {
-        .size = sizeof hooks, .interrupted = train_there_too, .user = (void *)output};
+        .size = sizeof hooks, .interrupted = train_there_too, .payload = (void *)output};
     second_status = CLF_OK;
     digits_set(task.recipe, "max-updates", "2");
     assert_ok(clf_train(digits_device(), task.recipe, output, &hooks));

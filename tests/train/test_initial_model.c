@@ -35,7 +35,7 @@ static void test_drawing_can_be_interrupted(void **state)
     (void)state;
     int asked = 0;
     const char *output = digits_output();
-    struct clf_train_hooks hooks = {.size = sizeof hooks, .interrupted = stop, .user = &asked};
+    struct clf_train_hooks hooks = {.size = sizeof hooks, .interrupted = stop, .payload = &asked};
     assert_fails(clf_train(digits_device(), task.recipe, output, &hooks), CLF_INTERRUPTED,
                  "before its first update");
     assert_int_equal(asked, 1);

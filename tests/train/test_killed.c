@@ -24,14 +24,14 @@ static const char *program; /* this one */
 static FILE *notes, *validations;
 static enum { LIVES, DIES_BEFORE_NOTING, DIES_BEHIND_NOTING } fate; /* at its first validation */
 
-static void note_update(void *user, const struct clf_train_update *update)
+static void note_update(const struct clf_train_update *update, void *user)
 {
     (void)user;
     fprintf(notes, "%d %a %a\n", (int)update->update, update->loss, update->gradient_norm);
     fflush(notes);
 }
 
-static void note_validation(void *user, const struct clf_train_validation *validation)
+static void note_validation(const struct clf_train_validation *validation, void *user)
 {
     (void)user;
     if (fate == DIES_BEFORE_NOTING) {
@@ -48,7 +48,8 @@ static int run_child(const char *data, const char *output, const char *notes_pat
 {
     struct clf_recipe *recipe = digits_recipe(data);
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     struct clf_train_hooks hooks = {
         .size = sizeof hooks, .updated = note_update, .validated = note_validation};
     options.gemm = CLF_GEMM_NATIVE;

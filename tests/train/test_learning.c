@@ -72,7 +72,7 @@ static void test_every_preset_trains(void **state)
         }
         struct clf_model *model;
         assert_ok(clf_model_load(&model, digits_device(), output, NULL));
-        assert_string_equal(clf_model_describe(model)->system, presets[i]);
+        assert_string_equal(clf_model_describe(model)->architecture, presets[i]);
         clf_model_free(model);
     }
 }
@@ -118,7 +118,7 @@ static double score(const char *folder, const char *const *lines, int count, int
     }
     assert_ok(clf_model_load(&model, digits_device(), folder, NULL));
     clf_translate_options_init(&options, model);
-    options.pieces = pieces;
+    options.subwords = pieces;
     assert_ok(clf_translator_create(&translator, model, &options));
     assert_ok(clf_score(&scores, translator, sources, targets, count));
     double nll = 0;
@@ -223,7 +223,7 @@ static void test_losses_of_a_uniform_model(void **state)
 
 static int joined_samples;
 
-static void check_samples(void *user, const struct clf_train_validation *validation)
+static void check_samples(const struct clf_train_validation *validation, void *user)
 {
     (void)user;
     for (int i = 0; i < validation->sample_count; i++) {

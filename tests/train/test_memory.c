@@ -9,8 +9,9 @@
 static struct clf_device *open_device(int form, clf_gemm gemm)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = (clf_form)form;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = (clf_variant)form;
     options.gemm = gemm;
     options.use_program_cache = 0; /* PoCL compiles a kernel again to cache it */
     assert_ok(clf_device_open(&device, NULL, &options));

@@ -26,7 +26,7 @@ struct child {
     FILE *notes;
 };
 
-static void note_start(void *user, const struct clf_train_start *start)
+static void note_start(const struct clf_train_start *start, void *user)
 {
     struct child *child = user;
     fprintf(child->notes, "begins at %d with %d ranks\n", (int)start->first_update, start->ranks);
@@ -40,7 +40,7 @@ static void fill_disk(void)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
 }
 
-static void note_update(void *user, const struct clf_train_update *update)
+static void note_update(const struct clf_train_update *update, void *user)
 {
     struct child *child = user;
     child->updates++;
@@ -52,7 +52,7 @@ static void note_update(void *user, const struct clf_train_update *update)
     }
 }
 
-static void note_validation(void *user, const struct clf_train_validation *validation)
+static void note_validation(const struct clf_train_validation *validation, void *user)
 {
     struct child *child = user;
     fprintf(child->notes, "validation %d %a %a %a\n", (int)validation->update, validation->loss,
@@ -91,7 +91,8 @@ static int run_child(char **arguments, int count)
     struct child child = {.trouble = arguments[3], .at = atoi(arguments[4])};
     struct clf_recipe *recipe = digits_recipe(arguments[0]);
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     struct clf_train_hooks hooks = {sizeof hooks, note_start,   note_update, note_validation,
                                     NULL,         make_trouble, &child,      NULL};
     options.gemm = CLF_GEMM_NATIVE;

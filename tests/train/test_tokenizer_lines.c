@@ -10,7 +10,7 @@
 
 static char messages[4096];
 
-static void keep_message(void *user, clf_log_level level, const char *message)
+static void keep_message(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level <= CLF_LOG_NOTICE) {

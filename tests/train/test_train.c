@@ -38,7 +38,7 @@ static void test_a_run_leaves_a_model(void **state)
     /* The folder is a model with the measured loss. */
     struct clf_model *model;
     assert_ok(clf_model_load(&model, digits_device(), output, NULL));
-    assert_string_equal(clf_model_describe(model)->system, "marian");
+    assert_string_equal(clf_model_describe(model)->architecture, "marian");
     clf_model_free(model);
     assert_string_equal(task.warnings, "");
     /* A repeated call has nothing left to do. */

@@ -33,14 +33,14 @@ static struct clf_translate_options options_of(const struct clf_model *model,
     longest += longest / 2 + 10;
     clf_translate_options_init(&options, model);
     options.beam = reload.beam;
-    options.n_best = options.pieces = 1;
+    options.n_best = options.subwords = 1;
     options.min_length = 0;
     options.max_length = longest < options.max_length ? longest : options.max_length;
     options.length_penalty = 1;
     return options;
 }
 
-static void check_validation(void *user, const struct clf_train_validation *validation)
+static void check_validation(const struct clf_train_validation *validation, void *user)
 {
     (void)user;
     struct clf_model *model;

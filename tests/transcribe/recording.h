@@ -33,7 +33,7 @@ static inline float *make_samples(int count)
 static inline struct clf_model *load_model(void)
 {
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), tiny(), NULL));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), tiny(), NULL));
     return model;
 }
 

@@ -21,7 +21,7 @@ static const float *samples_of(const struct several *several, int index)
     return index == BROKEN ? several->broken : several->samples + index * 1000;
 }
 
-static clf_status open_one(void *user, int index, struct clf_audio **out)
+static clf_status open_one(struct clf_audio **out, int index, void *user)
 {
     struct several *several = user;
     assert_int_equal(index, several->opened);
@@ -38,7 +38,7 @@ static clf_status open_one(void *user, int index, struct clf_audio **out)
     return CLF_OK;
 }
 
-static void end_one(void *user, int index, clf_status status, struct clf_transcript *transcript)
+static void end_one(int index, clf_status status, struct clf_transcript *transcript, void *user)
 {
     struct several *several = user;
     assert_true((status == CLF_OK) == (transcript != NULL));
@@ -54,14 +54,14 @@ static void end_one(void *user, int index, clf_status status, struct clf_transcr
     several->audio[index] = NULL;
 }
 
-static void hear_one(void *user, int index, const struct clf_segment *segment)
+static void hear_one(int index, const struct clf_segment *segment, void *user)
 {
     struct several *several = user;
     assert_int_equal(segment->id, several->segments[index]);
     several->segments[index]++;
 }
 
-static void see_one(void *user, int index, double done, double of)
+static void see_one(int index, double done, double of, void *user)
 {
     struct several *several = user;
     assert_true(done > several->last[index] && done <= of && (int)of == seconds[index]);
@@ -101,7 +101,7 @@ static clf_status run(struct several *several, struct clf_model *model,
         several->statuses[i] = -1;
     }
     options->interrupted = ask_several;
-    options->user = several;
+    options->payload = several;
     assert_ok(clf_transcriber_create(&transcriber, model, options));
     clf_recordings_init(&recordings);
     recordings.count = RECORDINGS;
@@ -109,7 +109,7 @@ static clf_status run(struct several *several, struct clf_model *model,
     recordings.done = end_one;
     recordings.segment = hear_one;
     recordings.progress = see_one;
-    recordings.user = several;
+    recordings.payload = several;
     clf_status status = clf_transcribe_several(transcriber, &recordings);
     if (status == CLF_INTERRUPTED) {
         struct clf__failure failure = clf__failure_keep(status);

@@ -16,14 +16,14 @@ struct heard {
     double last;
 };
 
-static void hear(void *user, const struct clf_segment *segment)
+static void hear(const struct clf_segment *segment, void *user)
 {
     struct heard *heard = user;
     assert_int_equal(segment->id, heard->segments);
     heard->segments++;
 }
 
-static void see(void *user, double seconds, double of)
+static void see(double seconds, double of, void *user)
 {
     struct heard *heard = user;
     assert_true(seconds > heard->last && seconds <= of);
@@ -81,7 +81,7 @@ static void test_options(void **state)
         options.segment = hear;
         options.progress = see;
         options.interrupted = ask;
-        options.user = &heard;
+        options.payload = &heard;
         assert_ok(transcribe(&transcript, model, &options, samples, COUNT));
         check_segments(transcript, SECONDS, options.timestamps);
         assert_int_equal(heard.segments, transcript->count);
@@ -238,17 +238,19 @@ static void test_refused(void **state)
                  "have no effect with a prefix");
     options.hotwords = options.prefix = NULL;
     options.interrupted = ask;
-    options.user = &heard;
+    options.payload = &heard;
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED, "asked to stop");
     assert_null(transcript);
     heard.stop_at = 0;
     samples[20000] = NAN;
     assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_FORMAT, "is not a number");
-    assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/whisper"), NULL));
+    assert_ok(
+        clf_model_load(&other, support_device(CLF_VARIANT_AUTO), support_fixture("models/whisper"), NULL));
     assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
                  "this is a speech model other than Whisper; use `clformer translate`");
     clf_model_free(other);
-    assert_ok(clf_model_load(&other, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
+    assert_ok(
+        clf_model_load(&other, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
     assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
                  "this is a text model; use `clformer translate`");
     assert_fails(clf_transcriber_create(&transcriber, NULL, NULL), CLF_BAD_ARGUMENT, "model is NULL");
@@ -289,7 +291,7 @@ static void test_windows(void **state)
     (void)state;
     enum { BANDS = 80, SIZE = CLF__WINDOW_FRAMES * BANDS };
     struct clf__windows windows;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct clf_audio *audio;
     struct clf__tensor y = support_tensor(device, CLF__F32, CLF__WINDOW_FRAMES, BANDS, NULL);
     assert_ok(clf_audio_open_samples(&audio, make_samples(COUNT), COUNT));
@@ -428,7 +430,7 @@ static char *decode(const char *recording)
     size_t count;
     struct clf_audio *audio;
     assert_ok(clf_audio_open(&audio, recording));
-    assert_ok(clf_audio_read(audio, samples, MOST, &count));
+    assert_ok(clf_audio_read(samples, &count, audio, MOST));
     clf_audio_free(audio);
     const uint32_t size = (uint32_t)count * 4;
     const uint32_t head[] = {0x46464952, size + 36, 0x45564157, 0x20746d66, 16,  0x00010003,

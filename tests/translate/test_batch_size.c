@@ -20,16 +20,17 @@ static void test_wanted(void **state)
     } cases[] = {{1, 2048},    {4, 2048},    {8, 4096},     {16, 8192},     {28, 16384},         {58, 32768},
                  {108, 65536}, {132, 65536}, {304, 131072}, {5000, 131072}, {4294967295, 131072}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(clf__batch_tokens_wanted(CLF_FORM_GPU, cases[i].units), cases[i].tokens);
-        assert_int_equal(clf__batch_tokens_wanted(CLF_FORM_CPU, cases[i].units), 2048);
+        assert_int_equal(clf__batch_tokens_wanted(CLF_VARIANT_GPU, cases[i].units), cases[i].tokens);
+        assert_int_equal(clf__batch_tokens_wanted(CLF_VARIANT_CPU, cases[i].units), 2048);
     }
 }
 
-static struct clf_device *open_device(clf_form form, unsigned compute_units)
+static struct clf_device *open_device(clf_variant form, unsigned compute_units)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = form;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = form;
     options.gemm = CLF_GEMM_NATIVE;
     options.attention = CLF_ATTENTION_FUSED;
     assert_ok(clf_device_open(&device, NULL, &options));
@@ -54,7 +55,7 @@ static struct clf_translator *create(struct clf_model *model, int beam)
     options.beam = beam;
     options.n_best = 1;
     options.max_length = 20;
-    options.pieces = 1;
+    options.subwords = 1;
     assert_ok(clf_translator_create(&translator, model, &options));
     return translator;
 }
@@ -74,7 +75,7 @@ static void test_memory(void **state)
 {
     (void)state;
     const uint64_t plenty = (uint64_t)80 << 30;
-    struct clf_device *device = open_device(CLF_FORM_GPU, 132);
+    struct clf_device *device = open_device(CLF_VARIANT_GPU, 132);
     struct clf_model *model;
     assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
     assert_int_equal(tokens_of(model, plenty, 1), 65536);
@@ -96,14 +97,14 @@ static void test_memory(void **state)
 static void test_tuned(void **state)
 {
     (void)state;
-    for (clf_form form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+    for (clf_variant form = CLF_VARIANT_CPU; form <= CLF_VARIANT_GPU; form++) {
         struct clf_device *device = open_device(form, 132);
         struct clf_model *model;
         assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
         clf__device_set_knob(device, CLF__KNOB_BATCH_TOKENS, 131072);
-        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_FORM_CPU ? 2048 : 131072);
+        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_VARIANT_CPU ? 2048 : 131072);
         clf__device_set_knob(device, CLF__KNOB_BATCH_TOKENS, 4096);
-        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_FORM_CPU ? 2048 : 4096);
+        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_VARIANT_CPU ? 2048 : 4096);
         assert_int_equal(tokens_of(model, 1 << 20, 16), 2048);
         clf_model_free(model);
         clf_device_close(device);
@@ -113,7 +114,7 @@ static void test_tuned(void **state)
 static void test_cpu_form(void **state)
 {
     (void)state;
-    struct clf_device *device = open_device(CLF_FORM_CPU, 132);
+    struct clf_device *device = open_device(CLF_VARIANT_CPU, 132);
     struct clf_model *model;
     assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
     struct clf_translator *translator = create(model, 1);
@@ -138,7 +139,7 @@ static void test_lines_at_once(void **state)
     for (int i = 0; i < LINES; i++) {
         sources[i] = (struct clf_line){text, sizeof text - 1};
     }
-    struct clf_device *device = open_device(CLF_FORM_GPU, 132);
+    struct clf_device *device = open_device(CLF_VARIANT_GPU, 132);
     struct clf_model *model;
     struct clf_translation *results;
     assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));

@@ -14,7 +14,8 @@ static const struct clf_line line = {"w2 w3 w4", 8};
 static struct clf_model *load_model(void)
 {
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
+    assert_ok(
+        clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
     return model;
 }
 
@@ -24,7 +25,7 @@ static struct clf_translate_options short_search(const struct clf_model *model)
     clf_translate_options_init(&options, model);
     options.beam = 2;
     options.max_length = 4;
-    options.pieces = 1;
+    options.subwords = 1;
     return options;
 }
 
@@ -32,7 +33,7 @@ static struct clf_translate_options short_search(const struct clf_model *model)
 static void test_without_objects(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     int some; /* initial value of output pointers: must be replaced */
     struct clf_model *model = (void *)&some;
     assert_fails(clf_model_load(&model, NULL, support_fixture("models/marian"), NULL), CLF_BAD_ARGUMENT,
@@ -60,7 +61,8 @@ static void test_failures_leave_null(void **state)
     (void)state;
     int some;
     struct clf_model *model = load_model(), *other = (void *)&some;
-    assert_fails(clf_model_load(&other, support_device(CLF_FORM_AUTO), "/nonexistent", NULL), CLF_FILE, "");
+    assert_fails(clf_model_load(&other, support_device(CLF_VARIANT_AUTO), "/nonexistent", NULL), CLF_FILE,
+                 "");
     assert_null(other);
     struct clf_translate_options options = short_search(model);
     options.beam = 0;
@@ -111,7 +113,7 @@ static int meddle(void *user)
     return 0;
 }
 
-static void count_warning(void *user, clf_log_level level, const char *message)
+static void count_warning(clf_log_level level, const char *message, void *user)
 {
     struct meddler *meddler = user;
     meddler->warnings += level == CLF_LOG_WARNING && strstr(message, "is not freed") != NULL;
@@ -132,7 +134,7 @@ static void test_callbacks(void **state)
     assert_ok(clf_translate(&expected, plain, &line, 1));
     assert_ok(clf_score(&expected_score, plain, &line, &line, 1));
     options.interrupted = meddle;
-    options.user = &meddler;
+    options.payload = &meddler;
     assert_ok(clf_translator_create(&translator, model, &options));
     meddler.translator = translator;
     clf_log_set(count_warning, &meddler);

@@ -17,7 +17,8 @@ enum { LINES = sizeof texts / sizeof *texts, SAMPLES = 5 };
 static struct clf_model *load_in(clf_precision precision, struct clf_device *device)
 {
     struct clf_model *model;
-    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    struct clf_model_options options;
+    clf_model_options_init(&options);
     options.precision = precision;
     assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", &options));
     return model;
@@ -81,7 +82,7 @@ static void test_batch_invariance(void **state)
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
         struct clf_model *model =
-            load_model(support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO));
+            load_model(support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO));
         for (int way = 0; way < 4; way++) {
             struct clf_translate_options options;
             clf_translate_options_init(&options, model);
@@ -107,7 +108,7 @@ static void test_temperature(void **state)
 {
     (void)state;
     static const int first[] = {0};
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
     options.beam = 1;
@@ -164,8 +165,8 @@ static void check_coverage(struct clf_model *model)
 static void test_coverage(void **state)
 {
     (void)state;
-    check_coverage(load_in(CLF_PRECISION_FP32, support_device(CLF_FORM_AUTO)));
-    check_coverage(load_in(CLF_PRECISION_INT8, support_device(CLF_FORM_AUTO))); /* looks at halves */
+    check_coverage(load_in(CLF_PRECISION_FP32, support_device(CLF_VARIANT_AUTO)));
+    check_coverage(load_in(CLF_PRECISION_INT8, support_device(CLF_VARIANT_AUTO))); /* looks at halves */
 }
 
 /* Alternatives are aligned completely, even if nothing continues their first tokens. */
@@ -173,7 +174,7 @@ static void test_alternatives_are_aligned(void **state)
 {
     (void)state;
     static const int first[] = {0};
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     for (int length = 1; length <= 6; length += 5) {
         struct clf_translate_options options;
         clf_translate_options_init(&options, model);
@@ -197,7 +198,7 @@ static void test_prefixes(void **state)
 {
     (void)state;
     static const char *const given[] = {"I am", "", "I've", "There"};
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     for (int beam = 1; beam <= 4; beam += 3) {
         struct clf_translate_options options;
         struct clf_translator *translator;
@@ -231,7 +232,7 @@ static void test_prefixes(void **state)
 static void test_prefix_beyond_the_factor(void **state)
 {
     (void)state;
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     for (int beam = 1; beam <= 4; beam += 3) {
         struct clf_translate_options options;
         struct clf_translator *translator;
@@ -298,7 +299,7 @@ static void check_alternatives(struct clf_model *model, struct clf_translate_opt
 static void test_alternatives(void **state)
 {
     (void)state;
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     for (int beam = 1; beam <= 4; beam += 3) {
         struct clf_translate_options options;
         clf_translate_options_init(&options, model);
@@ -313,7 +314,7 @@ static void test_decay_beyond_floats(void **state)
 {
     (void)state;
     static const int first[] = {0};
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     for (int sample = 0; sample <= 1; sample++) {
         for (int beam = 1; beam <= 3; beam += 2) {
             struct clf_translate_options options;
@@ -353,12 +354,12 @@ static clf_status run_alternatives(struct clf_model *model, const struct clf_tra
 static void test_every_allocation_may_fail(void **state)
 {
     (void)state;
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
     options.beam = 1;
     options.max_length = 4;
-    options.forced_first = clf_target_id(model, "<unk>");
+    options.forced_first = clf_model_token_id(model, "<unk>");
     options.replace_unknown = 1;
     options.alternatives = 2;
     clf__memory_fail_at(0);
@@ -382,7 +383,7 @@ static void test_alternatives_behind_a_language(void **state)
 {
     (void)state;
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO),
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO),
                              CLF_SOURCE_FOLDER "/tests/fixtures/models/m2m100-text", NULL));
     for (int longest = 2; longest <= 6; longest += 4) {
         static const int first[] = {0};
@@ -417,7 +418,7 @@ struct heard {
     int pieces;
 };
 
-static void hear(void *user, int line, const char *text, size_t size)
+static void hear(int line, const char *text, size_t size, void *user)
 {
     struct heard *heard = user;
     size_t used = strlen(heard->text[line]);
@@ -441,7 +442,7 @@ static void test_streaming(void **state)
         char path[512];
         struct clf_model *model;
         snprintf(path, sizeof path, CLF_SOURCE_FOLDER "/%s", folders[i]);
-        assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), path, NULL));
+        assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), path, NULL));
         int pieces = 0;
         for (int seed = 0; seed < 8; seed++) {
             struct clf_translate_options options;
@@ -452,7 +453,7 @@ static void test_streaming(void **state)
             options.seed = (uint64_t)seed;
             options.temperature = 2.0;
             options.streamed = hear;
-            options.user = &heard;
+            options.payload = &heard;
             struct clf_translation *translations = translate(model, &options, all, LINES);
             for (int line = 0; line < LINES; line++) {
                 assert_string_equal(heard.text[line], translations[line].hypotheses[0].text);
@@ -480,7 +481,7 @@ static void test_streaming(void **state)
 static void test_bad_values(void **state)
 {
     (void)state;
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     REFUSE(options.temperature = 0, "temperature 0");
     REFUSE(options.temperature = -1, "temperature -1");
     REFUSE(options.top_k = -2, "top k -2");

@@ -37,7 +37,7 @@ static void choose(struct clf_translate_options *options, const struct clf_model
     clf_translate_options_init(options, model);
     const json_t *n_best = json_object_get(json, "num_return_sequences"),
                  *penalty = json_object_get(json, "length_penalty");
-    options->pieces = 1;
+    options->subwords = 1;
     options->beam = (int)json_integer_value(json_object_get(json, "num_beams"));
     options->n_best = n_best ? (int)json_integer_value(n_best) : 1;
     const json_t *groups = json_object_get(json, "num_beam_groups");
@@ -163,7 +163,7 @@ static void check_folders(const char *file, int least)
             continue;
         }
         print_message("%s\n", names[i]);
-        check_folder(support_device(CLF_FORM_AUTO), names[i], file);
+        check_folder(support_device(CLF_VARIANT_AUTO), names[i], file);
         checked++;
     }
     assert_true(checked >= least);

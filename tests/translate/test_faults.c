@@ -97,7 +97,7 @@ static struct clf_translate_options search_options(const struct clf_model *model
     clf_translate_options_init(&options, model);
     options.beam = 2;
     options.max_length = MAX_IDS;
-    options.pieces = 1;
+    options.subwords = 1;
     options.batch_tokens = 64;
     return options;
 }
@@ -237,7 +237,9 @@ static void test_other_providers(void **state)
     if (support_small()) {
         skip();
     }
-    struct run run = {.options = CLF_DEVICE_OPTIONS_INIT};
+    struct run run;
+    memset(&run, 0, sizeof run);
+    clf_device_options_init(&run.options);
     run.options.gemm = CLF_GEMM_CLBLAST;
     run.options.attention = CLF_ATTENTION_BATCHED;
     assert_ok(clf_device_open(&run.device, NULL, &run.options));
@@ -278,7 +280,8 @@ static void test_translator_survives(void **state)
 {
     (void)state;
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
+    assert_ok(
+        clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
     check_survival(&allocations, model);
     check_survival(&opencl_calls, model);
     clf_model_free(model);

@@ -30,7 +30,7 @@ struct handed {
     char texts[LINES][128];
 };
 
-static void take(void *user, int line, const struct clf_translation *translation)
+static void take(int line, const struct clf_translation *translation, void *user)
 {
     struct handed *handed = user;
     assert_int_equal(line, handed->count);
@@ -55,11 +55,11 @@ static struct clf_translate_options usual(const struct clf_model *model, struct 
     clf_translate_options_init(&options, model);
     options.beam = 2;
     options.max_length = 5;
-    options.pieces = 1;
+    options.subwords = 1;
     options.batch_tokens = 64;
     options.translated = take;
     options.interrupted = is_interrupted;
-    options.user = handed;
+    options.payload = handed;
     return options;
 }
 
@@ -93,7 +93,8 @@ static void test_all_kinds(void **state)
     static struct handed handed;
     struct clf_model *model;
     make_lines();
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
+    assert_ok(
+        clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
     struct clf_translate_options options = usual(model, &handed);
     assert_in_range(check(model, &options, &handed), 0, 300); /* of 700: about one group */
     options.n_best = 2;
@@ -116,10 +117,11 @@ static void test_interrupted(void **state)
     struct clf_translation *translations;
     struct clf_translator *translator;
     make_lines();
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
+    assert_ok(
+        clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
     struct clf_translate_options options = usual(model, &whole);
     check(model, &options, &whole);
-    options.user = &handed;
+    options.payload = &handed;
     assert_ok(clf_translator_create(&translator, model, &options));
     handed.translator = translator;
     handed.stop_at = 1;

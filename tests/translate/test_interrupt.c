@@ -48,16 +48,17 @@ static void test_every_moment(void **state)
 {
     (void)state;
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), support_fixture("models/marian"), NULL));
+    assert_ok(
+        clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
     struct interrupt interrupt = {0};
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
     options.beam = 2;
     options.max_length = 6;
-    options.pieces = 1;
+    options.subwords = 1;
     options.batch_tokens = 24; /* three lines at a time */
     options.interrupted = is_interrupted;
-    options.user = &interrupt;
+    options.payload = &interrupt;
     struct clf_translator *translator;
     struct clf_translation *expected, *translations;
     assert_ok(clf_translator_create(&translator, model, &options));

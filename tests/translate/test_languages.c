@@ -26,7 +26,7 @@ static struct clf_model *load(const char *name)
     } else if (strcmp(name, "t5-text") == 0) {
         name_rows(folder, 260, 279);
     }
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder, NULL));
     return model;
 }
 

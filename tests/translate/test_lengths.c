@@ -70,7 +70,7 @@ static void test_growth(void **state)
 {
     (void)state;
     enum { MOST_BYTES = 64 << 20 };
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct clf_model *model;
     assert_ok(clf_model_load(&model, device, support_fixture("models/t5-text"), NULL));
     assert_true(clf_model_describe(model)->max_source_length > LONG_WORDS);

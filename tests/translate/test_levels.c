@@ -22,10 +22,11 @@ static const char *const texts[LINES] = {
     "Demain, j'irai à Paris pour voir mes amis.",
 };
 
-static struct clf_device *open_level(clf_form form, clf_instructions level)
+static struct clf_device *open_level(clf_variant form, clf_instructions level)
 {
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
-    options.form = form;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = form;
     options.gemm = CLF_GEMM_NATIVE;
     options.instructions = level;
     struct clf_device *device = NULL;
@@ -42,7 +43,8 @@ static struct clf_translation *translate(struct clf_device *device, clf_precisio
     for (int i = 0; i < count; i++) {
         lines[i] = (struct clf_line){texts[first + i], strlen(texts[first + i])};
     }
-    struct clf_model_options model_options = CLF_MODEL_OPTIONS_INIT;
+    struct clf_model_options model_options;
+    clf_model_options_init(&model_options);
     model_options.precision = precision;
     struct clf_translate_options options;
     struct clf_model *model;
@@ -72,7 +74,7 @@ static void check_precision(clf_precision precision)
     int count = support_small() ? 3 : LINES, compared = 0;
     struct clf_translation *first = NULL;
     for (int i = CLF_INSTRUCTIONS_PORTABLE; clf__level_words[i] != NULL; i++) {
-        struct clf_device *device = open_level(CLF_FORM_CPU, (clf_instructions)i);
+        struct clf_device *device = open_level(CLF_VARIANT_CPU, (clf_instructions)i);
         if (device == NULL) {
             continue;
         }
@@ -110,10 +112,10 @@ static void matrix_instructions_keep_bits(void **state)
 {
     (void)state;
     enum { ALL = 6 };
-    if (support_last_form() == CLF_FORM_CPU) {
+    if (support_last_form() == CLF_VARIANT_CPU) {
         skip();
     }
-    struct clf_device *device = open_level(CLF_FORM_GPU, CLF_INSTRUCTIONS_EMULATED);
+    struct clf_device *device = open_level(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_EMULATED);
     device->caps.compute_units = 1;
     struct clf_translation *all = translate(device, CLF_PRECISION_FP16, 0, ALL);
     device->caps.compute_units = 1000;

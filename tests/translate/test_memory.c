@@ -13,7 +13,8 @@
 static struct clf_device *open_device(void)
 {
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
     options.gemm = CLF_GEMM_NATIVE; /* the others allocate memory */
     options.attention = CLF_ATTENTION_FUSED;
@@ -44,7 +45,7 @@ static struct clf_translate_options wide_search(const struct clf_model *model)
     options.beam = 4;
     options.max_length = 20;
     options.batch_tokens = 512;
-    options.pieces = 1;
+    options.subwords = 1;
     return options;
 }
 
@@ -129,7 +130,7 @@ static void test_batch_is_split(void **state)
 static void test_absurd_limits(void **state)
 {
     (void)state;
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     static const struct clf__session_limits usual = {.sources = 2, .source_tokens = 20, .source_length = 10};
     struct clf__session_limits limits[6];
     const char *parts[6];

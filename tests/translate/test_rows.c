@@ -41,7 +41,7 @@ static struct clf_translation *translate(struct clf_translator **translator, str
 {
     struct clf_translate_options options;
     struct clf_translation *translations;
-    assert_ok(clf_model_load(model, support_device(CLF_FORM_AUTO), folder, NULL));
+    assert_ok(clf_model_load(model, support_device(CLF_VARIANT_AUTO), folder, NULL));
     clf_translate_options_init(&options, *model);
     options.max_length = 12;
     assert_ok(clf_translator_create(translator, *model, &options));

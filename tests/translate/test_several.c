@@ -56,7 +56,7 @@ static struct clf_translate_options usual(void)
     clf_translate_options_init(&options, models[0]);
     options.beam = options.n_best = 2;
     options.max_length = 6;
-    options.pieces = 1;
+    options.subwords = 1;
     options.batch_tokens = 24; /* three lines at a time */
     return options;
 }
@@ -162,7 +162,7 @@ static void test_what_follows_the_search(void **state)
     check(&options, targets);
     options = usual();
     options.n_best = 1;
-    options.pieces = 0;
+    options.subwords = 0;
     options.split_sentences = 1;
     check(&options, NULL);
 }
@@ -209,7 +209,7 @@ static void test_scores(void **state)
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static int warnings;
 
-static void count_warnings(void *user, clf_log_level level, const char *message)
+static void count_warnings(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     pthread_mutex_lock(&log_lock);
@@ -333,7 +333,7 @@ static int is_interrupted(void *user)
     return ++seen->asked == seen->interrupt_at;
 }
 
-static void keep_told(void *user, int line, const char *text, size_t size)
+static void keep_told(int line, const char *text, size_t size, void *user)
 {
     struct seen *seen = user;
     assert_true(pthread_equal(seen->thread, pthread_self()));
@@ -349,7 +349,7 @@ static void test_callbacks(void **state)
     struct clf_translation *expected = translate_alone(&options, NULL), *translations;
     options.interrupted = is_interrupted;
     options.streamed = keep_told;
-    options.user = &seen;
+    options.payload = &seen;
     struct clf_translator *translator = make(2, &options);
     seen.translator = translator;
     assert_ok(clf_translate(&translations, translator, lines, LINES));
@@ -407,7 +407,7 @@ static void test_bad_models(void **state)
 
 static char last_warning[1024];
 
-static void keep_warning(void *user, clf_log_level level, const char *message)
+static void keep_warning(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_WARNING) {

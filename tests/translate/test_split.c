@@ -12,7 +12,7 @@ static struct clf_model *model;
 static int load(void **state)
 {
     (void)state;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO),
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO),
                              CLF_SOURCE_FOLDER "/tools/models/fr-en-small", NULL));
     return 0;
 }
@@ -102,7 +102,7 @@ static void test_long_sentences(void **state)
     clf_translator_free(single);
 }
 
-static void append_sentence(void *user, int line, const struct clf_sentence *sentence)
+static void append_sentence(int line, const struct clf_sentence *sentence, void *user)
 {
     assert_ok(clf__append(user, "%d %.*s > %s\n", line, (int)sentence->source_size, sentence->source,
                           sentence->text));
@@ -121,7 +121,7 @@ static void test_told(void **state)
     clf_translate_options_init(&options, model);
     options.split_sentences = options.beam = 1;
     options.sentence_translated = append_sentence;
-    options.user = &told;
+    options.payload = &told;
     assert_ok(clf_translator_create(&translator, model, &options));
     clf_translations_free(translate(translator, lines, 4), 4);
     assert_string_equal(
@@ -138,10 +138,10 @@ static void test_refused(void **state)
     clf_translate_options_init(&options, NULL);
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "");
     clf_translate_options_init(&options, model);
-    options.split_sentences = options.pieces = 1;
+    options.split_sentences = options.subwords = 1;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
                  "but lines are tokens");
-    options.pieces = 0;
+    options.subwords = 0;
     options.beam = options.n_best = 2;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
                  "have several translations");
@@ -163,7 +163,7 @@ static void test_bad_line(void **state)
 
 static int warnings;
 
-static void count_warnings(void *user, clf_log_level level, const char *message)
+static void count_warnings(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     warnings += level == CLF_LOG_WARNING && strstr(message, "several sentences") != NULL;

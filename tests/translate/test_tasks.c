@@ -45,7 +45,7 @@ static const char *with_tasks(const char *name, json_t **recorded)
 static struct clf_model *load(const char *folder)
 {
     struct clf_model *model;
-    assert_ok(clf_model_load(&model, support_device(CLF_FORM_AUTO), folder, NULL));
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder, NULL));
     return model;
 }
 
@@ -142,7 +142,7 @@ static void test_with_other_options(void **state)
     json_decref(recorded);
     clf_translate_options_init(&options, model);
     options.max_length = 6;
-    options.forced_first = clf_target_id(model, "<unk>");
+    options.forced_first = clf_model_token_id(model, "<unk>");
     options.replace_unknown = 1;
     for (options.alternatives = 0; options.alternatives <= 3; options.alternatives += 3) {
         options.task = NULL;
@@ -227,7 +227,7 @@ static void test_refused(void **state)
     options.task = "nothing of this";
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "has no task");
     options.task = "summarization";
-    options.pieces = 1;
+    options.subwords = 1;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
                  "the input is tokens");
     clf_model_free(model);

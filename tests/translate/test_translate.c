@@ -39,13 +39,14 @@ static void read_lines(struct lines *lines, const char *name)
  * only. */
 static int lines_of(struct clf_device *device, int count)
 {
-    int most = support_small() ? 2 : clf__device_caps(device)->form == CLF_FORM_CPU ? MAX_LINES : 60;
+    int most = support_small() ? 2 : clf__device_caps(device)->form == CLF_VARIANT_CPU ? MAX_LINES : 60;
     return count < most ? count : most;
 }
 
 static struct clf_model *load_model_in(struct clf_device *device, clf_precision precision)
 {
-    struct clf_model_options options = CLF_MODEL_OPTIONS_INIT;
+    struct clf_model_options options;
+    clf_model_options_init(&options);
     options.precision = precision;
     struct clf_model *model;
     assert_ok(clf_model_load(&model, device, CLF_SOURCE_FOLDER "/tools/models/fr-en-small", &options));
@@ -202,7 +203,7 @@ static void check_invariance(struct clf_device *device, int beam, clf_precision 
 {
     struct lines source;
     read_lines(&source, "fr-en-small/source.fr");
-    int is_slow = clf__device_caps(device)->form != CLF_FORM_CPU || precision != CLF_PRECISION_FP32;
+    int is_slow = clf__device_caps(device)->form != CLF_VARIANT_CPU || precision != CLF_PRECISION_FP32;
     int count = lines_of(device, is_slow ? 20 : 60);
     struct clf_model *model = load_model_in(device, precision);
     struct clf_translate_options options;
@@ -235,7 +236,7 @@ static void check_invariance(struct clf_device *device, int beam, clf_precision 
 static void test_few_and_none_are_found(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct clf_model *model = load_model_in(device, CLF_PRECISION_FP32);
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
@@ -270,7 +271,8 @@ static void test_batch_invariance(void **state)
 {
     (void)state;
     for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = support_device_with((clf_form)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+        struct clf_device *device =
+            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
         check_invariance(device, 1, CLF_PRECISION_FP32);
         check_invariance(device, 4, CLF_PRECISION_FP32);
         check_invariance(device, 4, CLF_PRECISION_INT8);
@@ -448,7 +450,7 @@ static void test_score_agrees(void **state)
 static void test_unknown_precision(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device(CLF_FORM_AUTO);
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct clf_model_options options = {.size = sizeof options,
                                         .precision = (clf_precision)(CLF_PRECISION_INT8 + 1)};
     struct clf_model *model = NULL;
@@ -461,7 +463,7 @@ static void test_unknown_precision(void **state)
 static void test_impossible_counts(void **state)
 {
     (void)state;
-    struct clf_model *model = load_model(support_device(CLF_FORM_AUTO));
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
     struct clf_translate_options options;
     clf_translate_options_init(&options, model);
     struct clf_translator *translator = NULL;

@@ -17,7 +17,7 @@
 
 static char warnings[4096];
 
-static void take_warning(void *user, clf_log_level level, const char *message)
+static void take_warning(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_WARNING) {
@@ -33,7 +33,8 @@ static char *tuning_path(void)
     struct clf_device_list *list;
     assert_ok(clf_device_list_create(&list));
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
     assert_ok(clf_device_open(&device, NULL, &options));
     char *path;
@@ -164,7 +165,7 @@ static void test_bad_lines(void **state)
         assert_true(*warnings == '\0' || strstr(warnings, path) != NULL);
         int is_four = strstr(cases[i].text, "cpu_groups = 4\n") != NULL || i == 1 || i == 2;
         assert_int_equal(file.tuning.values[CLF__KNOB_CPU_GROUPS], is_four ? 4 : 8);
-        assert_int_equal(file.tuning.values[CLF__KNOB_FORM], CLF_FORM_AUTO);
+        assert_int_equal(file.tuning.values[CLF__KNOB_FORM], CLF_VARIANT_AUTO);
         clf__tuning_file_free(&file);
     }
     /* Not a file at all, and one that is too large. */
@@ -214,7 +215,7 @@ static void test_whose_file(void **state)
     clf__free(path);
 }
 
-static void assert_opened(const struct clf_device_options *options, clf_form form, int groups)
+static void assert_opened(const struct clf_device_options *options, clf_variant form, int groups)
 {
     struct clf_device *device;
     assert_ok(clf_device_open(&device, NULL, options));
@@ -229,22 +230,24 @@ static void test_precedence(void **state)
 {
     (void)state;
     char *path = tuning_path();
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
     unsetenv("CLFORMER_FORM");
-    clf_form own = clf_device_describe(support_device(CLF_FORM_CPU))->form;
+    clf_variant own = clf_device_describe(support_device(CLF_VARIANT_CPU))->variant;
     setenv("CLFORMER_TUNING", "on", 1);
-    clf_form other = own == CLF_FORM_CPU ? CLF_FORM_GPU : CLF_FORM_CPU;
+    clf_variant other = own == CLF_VARIANT_CPU ? CLF_VARIANT_GPU : CLF_VARIANT_CPU;
     assert_opened(&options, own, 8);
-    write_text(path, other == CLF_FORM_GPU ? "form = gpu\ncpu_groups = 5\n" : "form = cpu\ncpu_groups = 5\n");
+    write_text(path,
+               other == CLF_VARIANT_GPU ? "form = gpu\ncpu_groups = 5\n" : "form = cpu\ncpu_groups = 5\n");
     assert_opened(&options, other, 5);
     setenv("CLFORMER_FORM", "auto", 1);
     assert_opened(&options, own, 5);
-    setenv("CLFORMER_FORM", own == CLF_FORM_CPU ? "cpu" : "gpu", 1);
+    setenv("CLFORMER_FORM", own == CLF_VARIANT_CPU ? "cpu" : "gpu", 1);
     assert_opened(&options, own, 5);
-    options.form = other;
+    options.variant = other;
     assert_opened(&options, other, 5);
-    options.form = CLF_FORM_AUTO;
+    options.variant = CLF_VARIANT_AUTO;
     unsetenv("CLFORMER_FORM");
     options.use_tuning = 0;
     assert_opened(&options, own, 8);
@@ -260,9 +263,10 @@ static void test_failing_open(void **state)
     (void)state;
     char *path = tuning_path();
     write_text(path, "cpu_groups = 5\n");
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     options.use_program_cache = 0;
-    clf_form own = clf_device_describe(support_device(CLF_FORM_CPU))->form;
+    clf_variant own = clf_device_describe(support_device(CLF_VARIANT_CPU))->variant;
     setenv("CLFORMER_TUNING", "on", 1);
     struct clf_device_list *list;
     clf__device_fail_at(0);
@@ -306,7 +310,8 @@ static void test_key(void **state)
 /* Reads the file of a device and writes it again. */
 static clf_status load_and_write(const struct clf_device_info *info, struct clf__tuning *tuning)
 {
-    static const struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     struct clf__tuning_file file = {.notes = {NULL}};
     char *path = NULL;
     int is_tuned = 0;

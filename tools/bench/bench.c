@@ -115,7 +115,7 @@ static int check_stage(const struct flags *flags)
 static int check_merge(const struct flags *flags)
 {
     const struct clf_device_options *options = &flags->device_options;
-    int is_of_device = flags->device != NULL || options->form != CLF_FORM_AUTO ||
+    int is_of_device = flags->device != NULL || options->variant != CLF_VARIANT_AUTO ||
                        options->gemm != CLF_GEMM_AUTO || options->attention != CLF_ATTENTION_AUTO ||
                        options->instructions != CLF_INSTRUCTIONS_AUTO;
     int is_of_stage = flags->stage >= 0 || flags->quick || flags->repeats >= 0 || names_case(flags);

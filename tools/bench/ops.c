@@ -111,7 +111,7 @@ int bench_ops_run(struct bench_call *call)
         .interrupted = signals_interrupted,
     };
     job.device = setup.device;
-    clf_status done = clf_device_measure_peaks(setup.device, &job.peaks);
+    clf_status done = clf_device_measure_peaks(&job.peaks, setup.device);
     if (done == CLF_OK && report_peaks(&job) != EXIT_DONE) {
         job.status = EXIT_FAILED;
     } else if (done == CLF_OK) {

@@ -138,12 +138,12 @@ static void release_case(struct stage_case *one)
 /* Adds the maximum number of tokens and lines per batch to a row. The stage encode has no limits. */
 static int add_batch_size(json_t *row, const struct stage_case *one)
 {
-    const struct clf_translator *translator = one->translator;
     if (one->session != NULL) {
         return 0;
     }
-    return json_object_set_new(row, "batch_tokens", json_integer(translator->options.batch_tokens)) != 0 ||
-           json_object_set_new(row, "batch_lines", json_integer(translator->max_lines)) != 0;
+    const struct clf_translator_device *first = clf_translator_device_at(one->translator, 0);
+    return json_object_set_new(row, "batch_tokens", json_integer(first->batch_tokens)) != 0 ||
+           json_object_set_new(row, "batch_lines", json_integer(first->batch_lines)) != 0;
 }
 
 static json_t *case_row(const struct bench_call *call, const struct clf_model *model,

@@ -1,9 +1,10 @@
 /* Times a decoding step relative to a stream read: the time of a step with few rows is limited by reading the
  * weights. */
 #include "bench/bench.h"
+#include "model/model.h"
+#include "model/transformer.h"
 #include "open/peak.h"
 #include "shared/progress.h"
-#include "translate/internal.h"
 
 /* Target tokens of a short and of a long translation, and the number of calls of each per round. The fastest
  * call is used, because other work on the machine only adds time. */

@@ -5,10 +5,12 @@
 #include "base/memory.h"
 #include "bench/bench.h"
 #include "model/backprop/training.h"
+#include "model/model.h"
+#include "model/transformer.h"
+#include "text/tokenizers/tokenizer.h"
 #include "runtime/device/buffer.h"
 #include "runtime/device/queue.h"
 #include "runtime/program/launch.h"
-#include "translate/internal.h"
 
 /* The ids of all lines of one side, concatenated. */
 struct side {

@@ -16,13 +16,13 @@ struct transcribe_case {
     struct clf__failure failure;
 };
 
-static clf_status open_audio(void *user, int index, struct clf_audio **out)
+static clf_status open_audio(struct clf_audio **out, int index, void *user)
 {
     *out = ((struct transcribe_case *)user)->audios[index];
     return CLF_OK;
 }
 
-static void end_recording(void *user, int index, clf_status status, struct clf_transcript *transcript)
+static void end_recording(int index, clf_status status, struct clf_transcript *transcript, void *user)
 {
     struct transcribe_case *one = user;
     (void)index;
@@ -43,7 +43,7 @@ static clf_status transcribe(void *context)
     recordings.count = one->batch;
     recordings.open = open_audio;
     recordings.done = end_recording;
-    recordings.user = one;
+    recordings.payload = one;
     int64_t before = one->transcriber->generated;
     one->tokens = 0;
     CLF__TRY(clf_transcribe_several(one->transcriber, &recordings));

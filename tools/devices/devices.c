@@ -97,7 +97,7 @@ static void print_text(const struct clf_device_info *info, int is_default)
     printf("   features  compiler %s, fp16 %s, sub-groups %s, integer dot product %s; %s kernels\n",
            info->has_compiler ? "yes" : "no", info->has_fp16 ? "yes" : "no",
            info->has_subgroups ? "yes" : "no", info->has_integer_dot_product ? "yes" : "no",
-           info->form == CLF_FORM_CPU ? "CPU" : "GPU");
+           info->variant == CLF_VARIANT_CPU ? "CPU" : "GPU");
     if (is_default) {
         printf("   level     %s: int8 dot products %s, bf16 dot products %s\n",
                clf__level_words[info->instructions], info->has_dot_int8 ? "yes" : "no",
@@ -135,7 +135,7 @@ static int print_json(const struct clf_device_info *info, int is_default)
         "compiler", info->has_compiler, "fp16", info->has_fp16, "subgroups", info->has_subgroups,
         "integer_dot_product", info->has_integer_dot_product, "dot_int8",
         found(info->has_dot_int8, is_default), "dot_bf16", found(info->has_dot_bf16, is_default), "form",
-        info->form == CLF_FORM_CPU ? "cpu" : "gpu", "default", is_default, "candidate_order",
+        info->variant == CLF_VARIANT_CPU ? "cpu" : "gpu", "default", is_default, "candidate_order",
         info->candidate_order, "order_reason", info->order_reason, "tuning", tuning, "clock_mhz",
         (int)info->clock_mhz, "shares_memory", info->shares_memory, "pci_address",
         *info->pci_address != '\0' ? info->pci_address : NULL, "uuid",

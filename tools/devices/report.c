@@ -137,7 +137,7 @@ static clf_status compare_clocks(json_t *object, struct clf_device *device, cons
     }
     const struct clf_kernel_time *times;
     int count;
-    CLF__TRY(clf_device_profile(device, &times, &count));
+    CLF__TRY(clf_device_profile(&times, &count, device));
     json_object_set_new(object, "clocks",
                         json_pack("{s:f, s:f, s:b}", "host_seconds", wall, "device_seconds",
                                   count > 0 ? times[0].seconds : 0.0, "discarded",
@@ -171,7 +171,7 @@ static clf_status measure_launches(json_t *object, struct clf_device *device)
 static clf_status measure_peaks(json_t *object, struct clf_device *device)
 {
     const struct clf_device_peaks *peaks;
-    CLF__TRY(clf_device_measure_peaks(device, &peaks));
+    CLF__TRY(clf_device_measure_peaks(&peaks, device));
     json_object_set_new(object, "peaks",
                         json_pack("{s:f, s:f, s:f, s:f}", "fma_operations_per_second", peaks->fma_operations,
                                   "int8_operations_per_second", peaks->int8_operations,
@@ -190,7 +190,7 @@ static void add_result(json_t *object, const char *name, clf_status status)
 static void measure(json_t *object, struct clf_device *device)
 {
     int is_lasting = 0;
-    json_object_set_new(object, "form", json_string(device->caps.form == CLF_FORM_CPU ? "cpu" : "gpu"));
+    json_object_set_new(object, "form", json_string(device->caps.form == CLF_VARIANT_CPU ? "cpu" : "gpu"));
     json_object_set_new(object, "instructions", json_string(clf__level_words[device->caps.level->name]));
     json_object_set_new(object, "build_options", text_of(device->build_options));
     json_object_set_new(object, "usable_bytes", json_integer((json_int_t)device->caps.usable_bytes));
@@ -219,7 +219,8 @@ static json_t *report_device(const struct clf__listed_device *listed)
     add_result(object, "limits_listed", clf__listed_device_report(listed, add_fact, limits));
     json_object_set_new(object, "limits", limits);
     struct clf_device *device;
-    struct clf_device_options options = CLF_DEVICE_OPTIONS_INIT;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
     char selector[16];
     options.use_program_cache = 0; /* builds are timed */
     options.profile = 1;

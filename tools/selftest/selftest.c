@@ -49,9 +49,9 @@ struct outcome {
     int gemm_failed[SETTINGS], attention_failed[SETTINGS];
 };
 
-static const char *form_word(clf_form form)
+static const char *form_word(clf_variant form)
 {
-    return form == CLF_FORM_CPU ? "cpu" : "gpu";
+    return form == CLF_VARIANT_CPU ? "cpu" : "gpu";
 }
 
 static void count_check(struct outcome *outcome, int index, const struct check *check, int failed)
@@ -101,8 +101,8 @@ static void show_progress(const struct count *count, const struct check *check)
     }
 }
 
-static void run_check(struct outcome *outcome, struct count *count, struct clf_device *device, clf_form form,
-                      int index, const struct check *check)
+static void run_check(struct outcome *outcome, struct count *count, struct clf_device *device,
+                      clf_variant form, int index, const struct check *check)
 {
     const struct setting *setting = &settings[index];
     struct trial trial;
@@ -126,16 +126,16 @@ static void run_check(struct outcome *outcome, struct count *count, struct clf_d
 }
 
 /* Returns 1 if the flags allow a setting. */
-static int is_wanted(const struct flags *flags, clf_form form, const struct setting *setting)
+static int is_wanted(const struct flags *flags, clf_variant form, const struct setting *setting)
 {
     const struct clf_device_options *options = &flags->device_options;
-    return (options->form == CLF_FORM_AUTO || options->form == form) &&
+    return (options->variant == CLF_VARIANT_AUTO || options->variant == form) &&
            (options->gemm == CLF_GEMM_AUTO || options->gemm == setting->gemm) &&
            (options->attention == CLF_ATTENTION_AUTO || options->attention == setting->attention);
 }
 
 /* Counts the checks of one kernel variant. */
-static int count_form(const struct flags *flags, clf_form form)
+static int count_form(const struct flags *flags, clf_variant form)
 {
     int all = 0;
     for (int index = 0; index < SETTINGS; index++) {
@@ -148,14 +148,14 @@ static int count_form(const struct flags *flags, clf_form form)
 }
 
 /* Opens the device with each setting, and runs the checks. Returns an exit status. */
-static int run_form(struct outcome *outcome, struct count *count, const struct flags *flags, clf_form form)
+static int run_form(struct outcome *outcome, struct count *count, const struct flags *flags, clf_variant form)
 {
     for (int index = 0; index < SETTINGS && !signals_interrupted(NULL); index++) {
         if (!is_wanted(flags, form, &settings[index])) {
             continue;
         }
         struct clf_device_options options = flags->device_options;
-        options.form = form;
+        options.variant = form;
         options.gemm = settings[index].gemm;
         options.attention = settings[index].attention;
         struct clf_device *device;
@@ -184,7 +184,7 @@ static int run_form(struct outcome *outcome, struct count *count, const struct f
 /* Writes the flags of a setting without failures. Returns 0 if there is none. */
 static int find_flags(char *flags, size_t size, const struct outcome *outcomes)
 {
-    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
+    for (int form = CLF_VARIANT_CPU; form <= CLF_VARIANT_GPU; form++) {
         const struct outcome *outcome = &outcomes[form];
         if (!outcome->is_offered || outcome->form_failed > 0) {
             continue;
@@ -192,7 +192,7 @@ static int find_flags(char *flags, size_t size, const struct outcome *outcomes)
         for (int i = 0; i < SETTINGS; i++) {
             int products = settings[i].gemm == CLF_GEMM_NATIVE ? NATIVE_FUSED : CLBLAST_BATCHED;
             if (outcome->gemm_failed[products] == 0 && outcome->attention_failed[i] == 0) {
-                snprintf(flags, size, "--form %s --gemm %s --attention %s", form_word((clf_form)form),
+                snprintf(flags, size, "--form %s --gemm %s --attention %s", form_word((clf_variant)form),
                          settings[i].gemm_word, settings[i].attention_word);
                 return 1;
             }
@@ -203,9 +203,9 @@ static int find_flags(char *flags, size_t size, const struct outcome *outcomes)
 
 static int conclude(const struct outcome *outcomes)
 {
-    int ran = outcomes[CLF_FORM_CPU].ran + outcomes[CLF_FORM_GPU].ran;
-    int failed = outcomes[CLF_FORM_CPU].failed + outcomes[CLF_FORM_GPU].failed;
-    int rounded = outcomes[CLF_FORM_CPU].precision_failed + outcomes[CLF_FORM_GPU].precision_failed;
+    int ran = outcomes[CLF_VARIANT_CPU].ran + outcomes[CLF_VARIANT_GPU].ran;
+    int failed = outcomes[CLF_VARIANT_CPU].failed + outcomes[CLF_VARIANT_GPU].failed;
+    int rounded = outcomes[CLF_VARIANT_CPU].precision_failed + outcomes[CLF_VARIANT_GPU].precision_failed;
     char flags[128];
     if (ran == 0) {
         printf("\nNo check was run: the device supports none of the requested settings.\n");
@@ -235,7 +235,7 @@ static int conclude(const struct outcome *outcomes)
 
 static int run(const struct flags *flags)
 {
-    struct outcome outcomes[CLF_FORM_GPU + 1] = {{0}};
+    struct outcome outcomes[CLF_VARIANT_GPU + 1] = {{0}};
     struct clf_device *device;
     clf_status status = clf_device_open(&device, flags->device, NULL);
     if (status != CLF_OK) {
@@ -246,11 +246,11 @@ static int run(const struct flags *flags)
            info->driver, form_word(clf__device_caps(device)->form));
     clf_device_close(device);
     struct count count = {.progress = {.shown = !flags->quiet && isatty(STDERR_FILENO)}};
-    count.all = count_form(flags, CLF_FORM_CPU) + count_form(flags, CLF_FORM_GPU);
+    count.all = count_form(flags, CLF_VARIANT_CPU) + count_form(flags, CLF_VARIANT_GPU);
     printf("%7s %-24s %-5s %-8s %-9s %9s %9s\n", "check", "op", "form", "gemm", "attention", "error",
            "tolerance");
-    for (int form = CLF_FORM_CPU; form <= CLF_FORM_GPU; form++) {
-        int result = run_form(&outcomes[form], &count, flags, (clf_form)form);
+    for (int form = CLF_VARIANT_CPU; form <= CLF_VARIANT_GPU; form++) {
+        int result = run_form(&outcomes[form], &count, flags, (clf_variant)form);
         if (result != EXIT_DONE) {
             return result;
         }

@@ -155,9 +155,9 @@ int setup_open_several(struct setup *setup, const struct flags *flags);
 clf_status setup_translator(struct clf_translator **out, const struct setup *setup,
                             const struct flags *flags);
 /* Prints the batch size of a translator on stderr, one line per device. */
-void print_batch_sizes(const struct clf_translator *translator);
+void print_batch_sizes(struct clf_translator *translator);
 /* Prints the work of each device on stderr if there are several. */
-void print_device_shares(const struct setup *setup, const struct clf_translator *translator);
+void print_device_shares(const struct setup *setup, struct clf_translator *translator);
 void setup_close(struct setup *setup);
 
 /* Measures the device's peak rates and prints its times by kernel, relative to the peaks, on stderr. Does

@@ -163,8 +163,6 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
 static void set_defaults(struct flags *flags)
 {
     *flags = (struct flags){
-        .device_options = CLF_DEVICE_OPTIONS_INIT,
-        .model_options = CLF_MODEL_OPTIONS_INIT,
         .beam = -1,
         .beam_groups = -1,
         .n_best = -1,
@@ -208,6 +206,8 @@ static void set_defaults(struct flags *flags)
         .stage = -1,
         .repeats = -1,
     };
+    clf_device_options_init(&flags->device_options);
+    clf_model_options_init(&flags->model_options);
 }
 
 /* Suggests the most similar flag; for train also keys of the recipe. */

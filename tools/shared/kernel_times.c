@@ -114,9 +114,9 @@ int print_kernel_times(struct clf_device *device, int status)
     if (signals_interrupted(NULL)) {
         return status; /* no measurement delays an interrupted command */
     }
-    clf_status done = clf_device_profile(device, &times, &count);
+    clf_status done = clf_device_profile(&times, &count, device);
     if (done == CLF_OK && count > 0) {
-        if (clf_device_measure_peaks(device, &peaks) != CLF_OK) {
+        if (clf_device_measure_peaks(&peaks, device) != CLF_OK) {
             fprintf(stderr, "clformer: the peak rates of the device cannot be measured: %s\n",
                     clf_last_error());
             peaks = &unknown;
@@ -134,7 +134,7 @@ int print_all_kernel_times(const struct setup *setup, int status)
         const struct clf_device_info *info = clf_device_describe(setup->devices[i]);
         const struct clf_kernel_time *times;
         int count = 0;
-        if (setup->models[i] != NULL && clf_device_profile(setup->devices[i], &times, &count) == CLF_OK &&
+        if (setup->models[i] != NULL && clf_device_profile(&times, &count, setup->devices[i]) == CLF_OK &&
             count > 0) {
             fprintf(stderr, "clformer: device %d \"%s\":\n", info->index, info->name);
             print_kernel_times(setup->devices[i], status);

@@ -123,7 +123,7 @@ int report_wrong_call(const char *format, ...)
     return EXIT_WRONG_CALL;
 }
 
-static void print_message(void *user, clf_log_level level, const char *message)
+static void print_message(clf_log_level level, const char *message, void *user)
 {
     const struct flags *flags = user;
     if (level <= CLF_LOG_NOTICE ? !flags->quiet : flags->verbose) {

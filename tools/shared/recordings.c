@@ -101,7 +101,7 @@ static void erase_progress(const struct work *work)
     }
 }
 
-static void print_segment(void *user, int index, const struct clf_segment *segment)
+static void print_segment(int index, const struct clf_segment *segment, void *user)
 {
     struct work *work = user;
     struct clf_segment one = *segment;
@@ -116,7 +116,7 @@ static void print_segment(void *user, int index, const struct clf_segment *segme
 }
 
 /* Shows the position in the first unfinished recording and the total speed. */
-static void show_progress(void *user, int index, double seconds, double of)
+static void show_progress(int index, double seconds, double of, void *user)
 {
     struct work *work = user;
     double elapsed = seconds_now() - work->start, all = 0;
@@ -169,7 +169,7 @@ static int report(clf_status status)
     return status == CLF_INTERRUPTED ? report_interrupted() : report_failure(status);
 }
 
-static clf_status open_recording(void *user, int index, struct clf_audio **out)
+static clf_status open_recording(struct clf_audio **out, int index, void *user)
 {
     struct work *work = user;
     const char *path = work->flags->operands[index];
@@ -179,7 +179,7 @@ static clf_status open_recording(void *user, int index, struct clf_audio **out)
     return status;
 }
 
-static void end_recording(void *user, int index, clf_status status, struct clf_transcript *transcript)
+static void end_recording(int index, clf_status status, struct clf_transcript *transcript, void *user)
 {
     struct work *work = user;
     struct item *item = &work->items[index];
@@ -221,7 +221,7 @@ int recordings_transcribe(struct clf_transcriber *transcriber, const struct flag
     recordings.done = end_recording;
     recordings.segment = print_segment;
     recordings.progress = show_progress;
-    recordings.user = &work;
+    recordings.payload = &work;
     clf_status status = clf_transcribe_several(transcriber, &recordings);
     if (status != CLF_OK && work.result == EXIT_DONE && !output_failed()) {
         work.result = report(status);

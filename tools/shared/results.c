@@ -49,7 +49,7 @@ json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int cou
 {
     json_t *array = json_array();
     for (int i = 0; i < count; i++) {
-        const char *piece = clf_target_piece(model, ids[i]);
+        const char *piece = clf_model_token(model, ids[i]);
         array = result_append(array, result_text(piece, strlen(piece)));
     }
     return array;

@@ -23,9 +23,9 @@ static int find_token(int32_t *out, const struct clf_model *model, const char *f
         long number = strtol(token, NULL, 10);
         id = errno == 0 && number <= INT_MAX ? (int32_t)number : -1;
     } else {
-        id = clf_target_id(model, token);
+        id = clf_model_token_id(model, token);
     }
-    if (id < 0 || clf_target_piece(model, id) == NULL) {
+    if (id < 0 || clf_model_token(model, id) == NULL) {
         return report_wrong_call("--%s: \"%s\" is not a token or id of the target vocabulary of the model",
                                  flag, token);
     }
@@ -201,7 +201,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     }
     override_real(&options->max_length_factor, flags->max_length_factor);
     options->shortlist = flags->shortlist;
-    options->pieces = flags->pieces;
+    options->subwords = flags->pieces;
     options->split_sentences = flags->split_sentences;
     options->replace_unknown = flags->replace_unknown;
     if (flags->alignments) { /* the second-to-last layer gives the best alignments (Garg et al. 2019) */

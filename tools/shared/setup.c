@@ -4,7 +4,6 @@
 #include "base/status.h"
 #include "runtime/opencl/listed_device.h"
 #include "shared/command.h"
-#include "translate/internal.h"
 
 static void print_device(const struct clf_device *device, const struct flags *flags)
 {
@@ -107,26 +106,26 @@ clf_status setup_translator(struct clf_translator **out, const struct setup *set
     return clf_translator_create_over(out, models, setup->count, &flags->translate);
 }
 
-void print_batch_sizes(const struct clf_translator *translator)
+void print_batch_sizes(struct clf_translator *translator)
 {
-    for (; translator != NULL; translator = translator->next) {
+    const struct clf_translator_device *each;
+    for (int i = 0; (each = clf_translator_device_at(translator, i)) != NULL; i++) {
         fprintf(stderr,
                 "clformer: device %d: batches of up to %d source tokens (--batch-tokens) and %d lines\n",
-                clf_device_describe(translator->model->transformer->device)->index,
-                translator->options.batch_tokens, translator->max_lines);
+                each->device->index, each->batch_tokens, each->batch_lines);
     }
 }
 
-void print_device_shares(const struct setup *setup, const struct clf_translator *translator)
+void print_device_shares(const struct setup *setup, struct clf_translator *translator)
 {
-    for (; setup->count > 1 && translator != NULL; translator = translator->next) {
-        const struct clf_device_info *info = clf_device_describe(translator->model->transformer->device);
-        const struct clf_stage_times *times = &translator->times;
+    const struct clf_translator_device *each;
+    for (int i = 0; setup->count > 1 && (each = clf_translator_device_at(translator, i)) != NULL; i++) {
+        const struct clf_stage_times *times = each->times;
         fprintf(stderr,
                 "clformer: device %d \"%s\": %lld lines, %lld source and %lld target tokens in %lld "
                 "batches%s\n",
-                info->index, info->name, (long long)times->lines, (long long)times->source_tokens,
-                (long long)times->target_tokens, (long long)times->batches,
-                translator->model->is_lost ? "; then the device failed" : "");
+                each->device->index, each->device->name, (long long)times->lines,
+                (long long)times->source_tokens, (long long)times->target_tokens, (long long)times->batches,
+                each->is_lost ? "; then the device failed" : "");
     }
 }

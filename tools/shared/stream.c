@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "runtime/cluster/ranks.h"
 #include "shared/made_of.h"
-#include "translate/internal.h"
+#include "translate/times.h"
 
 /* Windows are large if their results can be printed during the work, because batches become smaller near the
  * end of a window. Otherwise a window consists of a few batches, so that results are printed early. */
@@ -76,11 +76,10 @@ static long long lines_done(const struct stream *stream)
     return clf_translator_times(stream->translator)->lines + scheduler_lines_elsewhere(&stream->scheduler);
 }
 
-/* A callback of clf_translate_options: updates the progress line, serves the other ranks, and returns 1 after
- * an interrupt. `user` is the stream. */
-static int is_interrupted(void *user)
+/* A callback of clf_translate_options: updates the progress line and serves the other ranks. */
+static void poll_stream(void *payload)
 {
-    struct stream *stream = user;
+    struct stream *stream = payload;
     const struct window *window = &stream->windows[0];
     long long before = window->first_number - 1, lines = lines_done(stream);
     unsigned long long bytes = stream->readers[0].bytes;
@@ -92,11 +91,17 @@ static int is_interrupted(void *user)
     if (stream_is_first(stream)) {
         progress_update(&stream->progress, lines, bytes);
     }
-    int stops = scheduler_attend(&stream->scheduler);
+    stream->is_stopped = scheduler_attend(&stream->scheduler);
     if (stream_is_first(stream)) {
         print_ready(stream);
     }
-    return stops || stream->failure.status != CLF_OK || output_failed() || signals_interrupted(NULL);
+}
+
+static int is_interrupted(void *payload)
+{
+    const struct stream *stream = payload;
+    return stream->is_stopped || stream->failure.status != CLF_OK || output_failed() ||
+           signals_interrupted(NULL);
 }
 
 int stream_is_first(const struct stream *stream)
@@ -129,8 +134,9 @@ static int make_translator(struct stream *stream)
     if (status >= 0) {
         return status;
     }
+    flags->translate.poll = poll_stream;
     flags->translate.interrupted = is_interrupted;
-    flags->translate.user = stream;
+    flags->translate.payload = stream;
     flags->translate.streamed = stream->streamed;
     flags->translate.sentence_translated = stream->sentence_translated;
     flags->translate.translated = stream->translated;
@@ -141,9 +147,9 @@ static int make_translator(struct stream *stream)
                                            .sides = stream->sides};
     clf_status created = setup_translator(&stream->translator, &stream->setup, flags);
     if (created == CLF_OK) {
-        const struct clf_translator *first = stream->translator;
+        const struct clf_translator_device *first = clf_translator_device_at(stream->translator, 0);
         stream->scheduler.batch_tokens =
-            clf__min_int(first->options.batch_tokens, USUAL_TOKENS * first->max_lines);
+            clf__min_int(first->batch_tokens, USUAL_TOKENS * first->batch_lines);
         created = scheduler_begin(&stream->scheduler);
     }
     if (created == CLF_OK && flags->verbose) {
@@ -222,7 +228,9 @@ static int window_lines(const struct stream *stream)
     int lines = clf_model_describe(stream->setup.model)->feature_size > 0 ? FRAMES_WINDOW_LINES
                 : comes_early
                     ? EARLY_WINDOW_LINES
-                    : clf__max_int(LATE_WINDOW_LINES, LATE_WINDOW_BATCHES * stream->translator->max_lines);
+                    : clf__max_int(LATE_WINDOW_LINES,
+                                   LATE_WINDOW_BATCHES *
+                                       clf_translator_device_at(stream->translator, 0)->batch_lines);
     return stream->flags.stream ? 1 : lines * clf_ranks_size(stream->ranks);
 }
 

@@ -23,15 +23,15 @@ struct stream {
     struct window windows[STREAM_SIDES]; /* with equal line counts */
     int sides;                           /* number of inputs: 1, or 2 whose lines are paired */
     struct clf_translator *translator;
-    void (*streamed)(void *user, int line, const char *text,
-                     size_t size); /* callback of clf_translate_options */
-    void (*sentence_translated)(void *user, int line,
-                                const struct clf_sentence *sentence); /* callback of clf_translate_options */
-    void (*translated)(void *user, int line,
-                       const struct clf_translation *translation); /* callback of clf_translate_options */
-    const struct batch *batch; /* the current batch, for these callbacks */
-    struct answers *answers;   /* of the current batch */
-    struct json_t *sentences;  /* one JSON array per line of the batch, if sentence_translated is set */
+    void (*streamed)(int line, const char *text, size_t size,
+                     void *payload); /* callback of clf_translate_options */
+    void (*sentence_translated)(int line, const struct clf_sentence *sentence,
+                                void *payload); /* callback of clf_translate_options */
+    void (*translated)(int line, const struct clf_translation *translation,
+                       void *payload); /* callback of clf_translate_options */
+    const struct batch *batch;         /* the current batch, for these callbacks */
+    struct answers *answers;           /* of the current batch */
+    struct json_t *sentences; /* one JSON array per line of the batch, if sentence_translated is set */
     struct progress progress;
     struct sink sink;        /* used by rank 0 */
     int window_printed;      /* lines of the window that were printed */
@@ -42,6 +42,7 @@ struct stream {
     struct scheduler scheduler;
     stream_function *work;
     int is_quiet;                /* --quiet, on every rank */
+    int is_stopped;              /* another rank asks to stop */
     struct clf__failure failure; /* the first failure */
 };
 

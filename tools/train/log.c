@@ -74,8 +74,15 @@ json_t *log_validation(const struct clf_train_validation *validation, const stru
         result_number(validation->nll), "perplexity", result_number(validation->perplexity), "bleu",
         validation->bleu >= 0 ? result_number(validation->bleu) : json_null(), "best", validation->is_best,
         "checkpoint", text_of(validation->checkpoint), "samples", samples_of(validation));
-    const struct clf_train_update unknown = {
-        validation->update, validation->epoch, NAN, NAN, NAN, NAN, 0, 0, NAN, 0, 0, NAN};
+    const struct clf_train_update unknown = {.size = sizeof unknown,
+                                             .update = validation->update,
+                                             .epoch = validation->epoch,
+                                             .loss = NAN,
+                                             .nll = NAN,
+                                             .learning_rate = NAN,
+                                             .gradient_norm = NAN,
+                                             .seconds = NAN,
+                                             .waited = NAN};
     json_t *line = log_update(update != NULL ? update : &unknown, NULL);
     if (line == NULL || json_object_set_new(line, "validation", found) != 0) {
         json_decref(line);

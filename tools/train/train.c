@@ -139,7 +139,7 @@ static void write_page(struct job *job)
     }
 }
 
-static void started(void *user, const struct clf_train_start *start)
+static void started(const struct clf_train_start *start, void *user)
 {
     struct job *job = user;
     const char *device = clf_device_describe(job->setup.device)->name;
@@ -152,7 +152,7 @@ static void started(void *user, const struct clf_train_start *start)
     }
 }
 
-static void updated(void *user, const struct clf_train_update *update)
+static void updated(const struct clf_train_update *update, void *user)
 {
     struct job *job = user;
     clf_interrupt_set(NULL, NULL); /* from now on, a checkpoint is saved before the run ends */
@@ -162,7 +162,7 @@ static void updated(void *user, const struct clf_train_update *update)
     terminal_updated(&job->terminal, update);
 }
 
-static void validated(void *user, const struct clf_train_validation *validation)
+static void validated(const struct clf_train_validation *validation, void *user)
 {
     struct job *job = user;
     terminal_validated(&job->terminal, validation);
@@ -170,7 +170,7 @@ static void validated(void *user, const struct clf_train_validation *validation)
     write_page(job);
 }
 
-static void ended(void *user, const struct clf_train_times *times)
+static void ended(const struct clf_train_times *times, void *user)
 {
     struct job *job = user;
     job->times = *times;
@@ -184,7 +184,7 @@ static int interrupted(void *user)
 }
 
 /* Erases the progress line before printing a log message. */
-static void print_message(void *user, clf_log_level level, const char *message)
+static void print_message(clf_log_level level, const char *message, void *user)
 {
     struct job *job = user;
     if (level <= CLF_LOG_NOTICE ? !job->flags.quiet : job->flags.verbose) {
@@ -242,8 +242,14 @@ static int check_page(const struct flags *flags)
 static int train(struct job *job)
 {
     const struct flags *flags = &job->flags;
-    struct clf_train_hooks hooks = {sizeof hooks, started,     updated, validated,
-                                    ended,        interrupted, job,     job->ranks};
+    struct clf_train_hooks hooks = {.size = sizeof hooks,
+                                    .started = started,
+                                    .updated = updated,
+                                    .validated = validated,
+                                    .ended = ended,
+                                    .interrupted = interrupted,
+                                    .payload = job,
+                                    .ranks = job->ranks};
     const struct clf_train_times *times = &job->times;
     clf_log_set(print_message, job);
     clf_status done = clf_train(job->setup.device, job->recipe, flags->output, &hooks);

@@ -53,7 +53,7 @@ const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob)
     const struct clf_device_options *options = &flags->device_options;
     switch (knob) {
     case CLF__KNOB_FORM:
-        return options->form != CLF_FORM_AUTO ? "--form" : chooses("$CLFORMER_FORM");
+        return options->variant != CLF_VARIANT_AUTO ? "--form" : chooses("$CLFORMER_FORM");
     case CLF__KNOB_GEMM:
         return options->gemm != CLF_GEMM_AUTO ? "--gemm" : chooses("$CLFORMER_GEMM");
     case CLF__KNOB_ATTENTION:

@@ -10,6 +10,7 @@
 #include "runtime/device/caps.h"
 #include "runtime/device/queue.h"
 #include "runtime/program/launch.h"
+#include "translate/batch_size.h"
 #include "tune/tune.h"
 
 /* Sizes with and without --quick. */

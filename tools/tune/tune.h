@@ -2,10 +2,12 @@
 #ifndef CLF_TOOLS_TUNE_H
 #define CLF_TOOLS_TUNE_H
 
+#include "model/infer/session.h"
+#include "model/model.h"
+#include "model/transformer.h"
 #include "runtime/tuning/tuning.h"
 #include "shared/command.h"
 #include "shared/progress.h"
-#include "translate/internal.h"
 
 /* names.c: returns 1 if this run measures a knob: without names on the command line, all knobs, else the
  * named ones. */

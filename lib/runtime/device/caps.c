@@ -26,7 +26,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     unsigned without = 0;
     CLF__TRY(clf__environment_without(&without));
     *out = (struct clf__caps){
-        .form = options->form != CLF_FORM_AUTO ? options->form : info->form,
+        .form = options->variant != CLF_VARIANT_AUTO ? options->variant : info->variant,
         .gemm = CLF_GEMM_NATIVE,
         .attention = options->attention != CLF_ATTENTION_AUTO ? options->attention : CLF_ATTENTION_FUSED,
         .compute_units = info->compute_units,
@@ -53,7 +53,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     if (options->gemm != CLF_GEMM_AUTO) {
         out->gemm = options->gemm;
     }
-    if (out->form == CLF_FORM_GPU && out->max_work_group < CLF__TILE_GROUP) {
+    if (out->form == CLF_VARIANT_GPU && out->max_work_group < CLF__TILE_GROUP) {
         return clf__fail(CLF_UNSUPPORTED,
                          "device %d \"%s\" runs at most %zu work-items a group and the GPU form needs %d; "
                          "ask for the CPU form (CLFORMER_FORM=cpu)",
@@ -82,7 +82,7 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
         out,
         "-w -cl-std=%s%s -DFORM_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s%s%s",
         needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
-        caps->form == CLF_FORM_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
+        caps->form == CLF_VARIANT_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
         has_subgroups ? " -DHAS_SUBGROUPS" : "",
         caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
         caps->has_integer_dot_product && device->has_dp4a ? " -DHAS_DP4A" : "",
@@ -96,7 +96,7 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
 
 int clf__caps_have_matrix(const struct clf__caps *caps)
 {
-    return caps->form == CLF_FORM_GPU && caps->level->matrix.define != NULL;
+    return caps->form == CLF_VARIANT_GPU && caps->level->matrix.define != NULL;
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

@@ -221,7 +221,7 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (int)a->precision - (int)b->precision;
 }
 
-clf_status clf_device_profile(struct clf_device *device, const struct clf_kernel_time **out, int *count)
+clf_status clf_device_profile(const struct clf_kernel_time **out, int *count, struct clf_device *device)
 {
     CLF__LOCK_DEVICE(device);
     struct clf__profile *profile = device->profile;

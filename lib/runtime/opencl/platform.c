@@ -124,12 +124,13 @@ static clf_status read_numbers(struct clf__listed_device *device)
                           CL_DEVICE_MAX_WORK_GROUP_SIZE));
     CLF__TRY(device_value(&compiler, sizeof compiler, id, CL_DEVICE_COMPILER_AVAILABLE));
     CLF__TRY(device_value(&available, sizeof available, id, CL_DEVICE_AVAILABLE));
+    info->size = sizeof *info;
     info->kind = kind_of(type);
     info->has_compiler = compiler == CL_TRUE;
     device->is_available = available == CL_TRUE;
     /* A CPU runs a work-group on one core, so one work-item uses wide vectors. A device that reports all
      * types is a CPU emulator. */
-    info->form = type & CL_DEVICE_TYPE_CPU ? CLF_FORM_CPU : CLF_FORM_GPU;
+    info->variant = type & CL_DEVICE_TYPE_CPU ? CLF_VARIANT_CPU : CLF_VARIANT_GPU;
     return CLF_OK;
 }
 

@@ -13,7 +13,7 @@
 static clf_status set_arguments(struct clf_device *device, struct clf__kernel *kernel,
                                 const struct clf__launch *launch)
 {
-    enum clf__argument_form others = device->caps.form == CLF_FORM_CPU ? CLF__OF_GPU : CLF__OF_CPU;
+    enum clf__argument_form others = device->caps.form == CLF_VARIANT_CPU ? CLF__OF_GPU : CLF__OF_CPU;
     cl_uint count = 0;
     for (int i = 0; i < launch->argument_count; i++) {
         count += launch->arguments[i].form != others;
@@ -51,7 +51,7 @@ struct groups {
 static struct groups cut(const struct clf_device *device, const struct clf__kernel *kernel,
                          const struct clf__launch *launch, const struct clf__grid *grid)
 {
-    int is_cpu = device->caps.form == CLF_FORM_CPU;
+    int is_cpu = device->caps.form == CLF_VARIANT_CPU;
     struct groups groups = {.items = 1, .local_bytes = kernel->local_bytes};
     for (int i = 0; i < 3; i++) {
         size_t own = is_cpu || i > 0 ? 1 : CLF__GROUP;
@@ -101,7 +101,7 @@ static clf_status fail_launch(const struct clf_device *device, struct clf__kerne
 
 clf_status clf__launch_check(int *exceeds, struct clf_device *device, const struct clf__launch *launch)
 {
-    const struct clf__grid *grid = device->caps.form == CLF_FORM_CPU ? &launch->cpu : &launch->gpu;
+    const struct clf__grid *grid = device->caps.form == CLF_VARIANT_CPU ? &launch->cpu : &launch->gpu;
     struct clf__kernel *kernel = NULL;
     *exceeds = 0;
     if (device->is_dry_run) {
@@ -114,7 +114,7 @@ clf_status clf__launch_check(int *exceeds, struct clf_device *device, const stru
 
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch)
 {
-    int is_cpu = device->caps.form == CLF_FORM_CPU;
+    int is_cpu = device->caps.form == CLF_VARIANT_CPU;
     const struct clf__grid *grid = is_cpu ? &launch->cpu : &launch->gpu;
     struct clf__kernel *kernel = NULL;
     if (grid->kernel == NULL) {

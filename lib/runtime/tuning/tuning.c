@@ -32,7 +32,7 @@ static const char *const attentions[] = {"auto", "fused", "batched", NULL};
     {"step_rows_" precision, NULL, NULL, 65536, 0, 65536, {0, 4, 8, 16, 32, 65536}, 6}
 
 const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
-    CHOICE("form", "CLFORMER_FORM", forms, CLF_FORM_GPU, 3),
+    CHOICE("form", "CLFORMER_FORM", forms, CLF_VARIANT_GPU, 3),
     CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST, 3),
     CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED, 3),
     CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_EMULATED, 2),
@@ -284,13 +284,13 @@ static clf_status fail_word(const struct clf__knob_info *knob, const char *word)
 
 clf_status clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning)
 {
-    int *const choices[CLF__KNOB_CHOICES] = {(int *)&options->form, (int *)&options->gemm,
+    int *const choices[CLF__KNOB_CHOICES] = {(int *)&options->variant, (int *)&options->gemm,
                                              (int *)&options->attention, (int *)&options->instructions};
     for (int i = 0; i < CLF__KNOB_CHOICES; i++) {
         if (*choices[i] < 0 || *choices[i] > clf__knobs[i].most) {
             return clf__fail(CLF_BAD_ARGUMENT,
                              "the device options hold form %d, gemm %d, attention %d and instructions %d, of "
-                             "which one is invalid; initialise them with CLF_DEVICE_OPTIONS_INIT",
+                             "which one is invalid; initialise them with clf_device_options_init()",
                              *choices[0], *choices[1], *choices[2], *choices[3]);
         }
     }

@@ -136,7 +136,7 @@ static void test_czech_dashes(void **state)
 static char said[1024];
 static int said_count;
 
-static void hear(void *user, clf_log_level level, const char *message)
+static void hear(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     if (level == CLF_LOG_WARNING) {
