@@ -19,7 +19,7 @@ clf_status clf__environment_uses_tuning(int *out)
     *out = value == NULL || strcmp(value, "on") == 0;
     return *out || strcmp(value, "off") == 0
                ? CLF_OK
-               : clf__fail(CLF_BAD_ARGUMENT, "CLFORMER_TUNING is \"%s\"; it can be on or off", value);
+               : clf__fail(CLF_BAD_ARGUMENT, "CLFORMER_TUNING: unknown value \"%s\"; use on or off", value);
 }
 
 static const struct {
@@ -39,10 +39,9 @@ static clf_status fail_feature(const char *value, const char *word, size_t lengt
         used +=
             (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", features[i].word);
     }
-    return clf__fail(
-        CLF_BAD_ARGUMENT,
-        "CLFORMER_WITHOUT is \"%s\"; \"%.*s\" is not one of the features that it can turn off: %s", value,
-        (int)length, word, known);
+    return clf__fail(CLF_BAD_ARGUMENT,
+                     "CLFORMER_WITHOUT: \"%s\" contains the unknown feature \"%.*s\"; choose from: %s", value,
+                     (int)length, word, known);
 }
 
 clf_status clf__environment_without(unsigned *out)
@@ -76,7 +75,7 @@ clf_status clf__environment_cache_folder(char **out)
     if (home) {
         return clf__format(out, "%s/.cache/clformer", home);
     }
-    return clf__fail(CLF_FILE, "no folder for the cache: neither XDG_CACHE_HOME nor HOME is set");
+    return clf__fail(CLF_FILE, "cache folder: neither XDG_CACHE_HOME nor HOME is set; set one of them");
 }
 
 const char *clf__environment_temporary_folder(void)
@@ -100,11 +99,10 @@ clf_status clf__environment_cache_bytes(uint64_t *out)
     errno = 0;
     unsigned long long bytes = strtoull(value, NULL, 10);
     if (strspn(value, "0123456789") != strlen(value) || errno != 0) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "CLFORMER_CACHE_BYTES is \"%s\"; it can be a number of bytes, such as 268435456, or 0 "
-            "to keep nothing",
-            value);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "CLFORMER_CACHE_BYTES: \"%s\" is not a number of bytes; use a number such as "
+                         "268435456, or 0 to disable the cache",
+                         value);
     }
     *out = bytes;
     return CLF_OK;

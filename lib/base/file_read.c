@@ -15,10 +15,10 @@ static clf_status fail_open(const char *path, int flags)
 {
     int reason = errno;
     if (reason == ELOOP && (flags & O_NOFOLLOW)) {
-        return clf__fail(CLF_FILE, "%s: is a link, not a file", path);
+        return clf__fail(CLF_FILE, "%s: is a symbolic link, not a file", path);
     }
     if (reason == ELOOP || (reason == ENOENT && !clf__file_is_missing(path))) {
-        return clf__fail(CLF_FILE, "%s: is a link that leads to no file", path);
+        return clf__fail(CLF_FILE, "%s: is a symbolic link to a missing file", path);
     }
     errno = reason;
     return clf__file_fail(path, "opened");
@@ -59,7 +59,8 @@ static clf_status refuse_pointer(const struct clf__file *file)
     if (memcmp(bytes, start, sizeof bytes) != 0) {
         return CLF_OK;
     }
-    return clf__fail(CLF_FORMAT, "%s: is a git-LFS pointer, not the file itself; run `git lfs pull` there",
+    return clf__fail(CLF_FORMAT,
+                     "%s: is a Git LFS pointer, not the file itself; run `git lfs pull` in its folder",
                      file->path);
 }
 
@@ -93,7 +94,7 @@ clf_status clf__file_read_at(const struct clf__file *file, uint64_t offset, void
             return clf__file_fail(file->path, "read");
         }
         if (got == 0) {
-            return clf__fail(CLF_FILE, "%s: became shorter while it was read", file->path);
+            return clf__fail(CLF_FILE, "%s: was truncated while it was being read; try again", file->path);
         }
         next += got;
         offset += (uint64_t)got;
@@ -161,7 +162,7 @@ clf_status clf__file_read_open(char **out, size_t *size, const struct clf__file 
     *out = NULL;
     *size = 0;
     if (file->size > max_bytes) {
-        return clf__fail(CLF_FORMAT, "%s: has %llu bytes, more than the %zu expected of such a file",
+        return clf__fail(CLF_FORMAT, "%s: has %llu bytes, more than the limit of %zu for such files",
                          file->path, (unsigned long long)file->size, max_bytes);
     }
     CLF__TRY(clf__allocate(out, (size_t)file->size + 1, 1));

@@ -245,7 +245,7 @@ clf_status clf__file_rename(const char *from, const char *to)
 clf_status clf__folder_rename(const char *from, const char *to)
 {
     if (clf__folder_exists(to)) { /* rename() would replace an empty folder */
-        return clf__fail(CLF_FILE, "%s: exists already", to);
+        return clf__fail(CLF_FILE, "%s: already exists", to);
     }
     if (rename(from, to) != 0) {
         return clf__file_fail(to, "created");

@@ -36,7 +36,7 @@ static clf_status create_folder(const char *path, mode_t mode)
         partial[i] = path[i];
     }
     if (length == 0) {
-        status = clf__fail(CLF_FILE, "a folder without a name cannot be created");
+        status = clf__fail(CLF_FILE, "the path of the folder is empty; name a folder");
     }
     clf__free(partial);
     return status;

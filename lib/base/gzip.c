@@ -23,7 +23,7 @@ struct unpacked {
 
 static clf_status damaged(const char *path, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: is damaged (what gzip compressed %s); download it again", path, what);
+    return clf__fail(CLF_FORMAT, "%s: is damaged (the gzip data %s); download it again", path, what);
 }
 
 /* Reserves at least one more byte. */
@@ -33,7 +33,8 @@ static clf_status make_room(struct unpacked *out, const char *path)
         return CLF_OK;
     }
     if (out->room == out->most) {
-        return clf__fail(CLF_FORMAT, "%s: has more than %zu bytes once it is unpacked", path, out->most);
+        return clf__fail(CLF_FORMAT, "%s: decompresses to more than the limit of %zu bytes for such files",
+                         path, out->most);
     }
     size_t room = clf__min_size(out->room < FIRST_ROOM ? FIRST_ROOM : 2 * out->room, out->most);
     CLF__TRY(clf__resize(&out->bytes, room + 1, 1));
@@ -51,7 +52,7 @@ static clf_status inflate_some(struct unpacked *out, int *result, z_stream *stre
     *result = inflate(stream, Z_NO_FLUSH);
     out->used += room - stream->avail_out;
     if (*result == Z_MEM_ERROR) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough memory to unpack it", path);
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to decompress it", path);
     }
     if (*result == Z_OK && stream->avail_in == 0 && stream->avail_out > 0) {
         return damaged(path, "is cut off");
@@ -79,10 +80,11 @@ clf_status clf__gzip_unpack(char **out, size_t *size, const char *bytes, size_t 
     z_stream stream = {.next_in = (z_const Bytef *)bytes, .avail_in = (uInt)packed};
     *out = NULL;
     if (packed > MOST_PIECE) {
-        return clf__fail(CLF_FORMAT, "%s: has %zu bytes, more than can be unpacked", path, packed);
+        return clf__fail(CLF_FORMAT, "%s: has %zu bytes, too many to decompress; decompress it with gunzip",
+                         path, packed);
     }
     if (inflateInit2(&stream, MAX_WBITS + GZIP) != Z_OK) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough memory to unpack it", path);
+        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to decompress it", path);
     }
     clf_status status = inflate_all(&unpacked, &stream, path);
     inflateEnd(&stream);
@@ -105,7 +107,8 @@ clf_status clf__gzip_unpack(char **out, size_t *size, const char *bytes, size_t 
     *out = NULL;
     *size = 0;
     return clf__fail(CLF_UNSUPPORTED,
-                     "%s: is compressed, and clformer was built without zlib; unpack it (`gunzip`)", path);
+                     "%s: is compressed, but clformer was built without zlib; decompress it with gunzip",
+                     path);
 }
 
 #endif

@@ -47,7 +47,7 @@ static int restore_integers(json_t *value)
 
 static clf_status no_memory(const char *path)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", path);
 }
 
 /* jansson 2.14 does not check allocations while it collects a string or a number: it then aborts at an
@@ -102,8 +102,7 @@ static clf_status parse(json_t **out, const char *text, size_t size, const char 
         return no_memory(path);
     }
     if (!root) {
-        return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", path, error.line,
-                         error.text);
+        return clf__fail(CLF_FORMAT, "%s: line %d: invalid JSON: %s", path, error.line, error.text);
     }
     *out = root;
     return CLF_OK;
@@ -113,12 +112,12 @@ static clf_status check_text(const char *text, size_t size, const char *path, st
 {
     const char *encoding = clf__utf16_name(text, size);
     if (encoding != NULL) {
-        return clf__fail(CLF_FORMAT, "%s: is %s; convert it with iconv -f %s -t UTF-8", path, encoding,
-                         encoding);
+        return clf__fail(CLF_FORMAT, "%s: is in %s, not UTF-8; convert it with iconv -f %s -t UTF-8", path,
+                         encoding, encoding);
     }
     return size <= limits.bytes
                ? CLF_OK
-               : clf__fail(CLF_FORMAT, "%s: has %zu bytes of JSON, more than the %zu expected of such a file",
+               : clf__fail(CLF_FORMAT, "%s: has %zu bytes of JSON, more than the limit of %zu for such files",
                            path, size, limits.bytes);
 }
 
@@ -250,11 +249,11 @@ clf_status clf__json_int(const struct clf__json *json, const char *key, long lon
         return CLF_OK;
     }
     if (!json_is_integer(value)) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a whole number", json->path, key);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" must be an integer", json->path, key);
     }
     json_int_t number = json_integer_value(value);
     if (number < low || number > high) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %lld, not between %lld and %lld", json->path, key,
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %lld but must be %lld to %lld", json->path, key,
                          (long long)number, low, high);
     }
     *out = (int)number;
@@ -269,11 +268,11 @@ clf_status clf__json_double(const struct clf__json *json, const char *key, doubl
         return CLF_OK;
     }
     if (!json_is_number(value)) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a number", json->path, key);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" must be a number", json->path, key);
     }
     double number = json_number_value(value);
     if (number < low || number > high) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %g, not between %g and %g", json->path, key, number, low,
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %g but must be %g to %g", json->path, key, number, low,
                          high);
     }
     *out = number;
@@ -287,7 +286,7 @@ clf_status clf__json_bool(const struct clf__json *json, const char *key, int *ou
         return CLF_OK;
     }
     if (!json_is_boolean(value)) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is neither true nor false", json->path, key);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" must be true or false", json->path, key);
     }
     *out = json_is_true(value);
     return CLF_OK;
@@ -300,7 +299,7 @@ clf_status clf__json_string(const struct clf__json *json, const char *key, const
         return CLF_OK;
     }
     if (!json_is_string(value)) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a string", json->path, key);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" must be a string", json->path, key);
     }
     *out = json_string_value(value);
     return CLF_OK;
@@ -317,7 +316,7 @@ clf_status clf__json_text(char **out, const json_t *value, size_t flags)
     *out = NULL;
     size_t size = value ? json_dumpb(value, NULL, 0, flags) : 0;
     if (size == 0) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to write JSON");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to write JSON");
     }
     CLF__TRY(clf__allocate(out, size + 2, 1));
     json_dumpb(value, *out, size, flags);

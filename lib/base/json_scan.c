@@ -21,7 +21,7 @@ static clf_status fail(const char *path, const char *start, const char *at, cons
     for (; start < at; start++) {
         line += *start == '\n';
     }
-    return clf__fail(CLF_FORMAT, "%s: line %d is not the JSON expected: %s", path, line, what);
+    return clf__fail(CLF_FORMAT, "%s: line %d: invalid JSON: %s", path, line, what);
 }
 
 /* Skips a string with its quotes, or to the end of the text if the closing quote is missing. */
@@ -80,7 +80,7 @@ clf_status clf__json_scan(size_t *bytes, const char *text, size_t size, const ch
         }
         longest = token > longest ? token : longest;
         if (values > limits.values) {
-            return clf__fail(CLF_FORMAT, "%s: holds more than %zu values, the most expected of such a file",
+            return clf__fail(CLF_FORMAT, "%s: has more JSON values than the limit of %zu for such files",
                              path, limits.values);
         }
         if (depth > MAX_DEPTH) {

@@ -37,7 +37,7 @@ static clf_status resize(void **pointer, size_t count, size_t size)
         resized = realloc(*pointer, bytes ? bytes : 1);
     }
     if (!resized) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left for %zu x %zu bytes", count, size);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for %zu x %zu bytes", count, size);
     }
     *pointer = resized;
     return CLF_OK;
@@ -70,7 +70,7 @@ clf_status clf__grow(void *items, int count, int *capacity, size_t size)
         return CLF_OK;
     }
     if (*capacity > (INT_MAX - FIRST) / 2) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "a list of %d items cannot grow further", count);
+        return clf__fail(CLF_OUT_OF_MEMORY, "a list of %d items has reached its maximum size", count);
     }
     int more = 2 * *capacity + FIRST;
     CLF__TRY(clf__resize(items, (size_t)more, size));
@@ -111,7 +111,7 @@ static clf_status format_after(char **text, size_t kept, const char *format, va_
     int length = vsnprintf(NULL, 0, format, again);
     va_end(again);
     if (length < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the format \"%s\" cannot be written", format);
+        return clf__fail(CLF_BAD_ARGUMENT, "invalid format string \"%s\"", format);
     }
     CLF__TRY(clf__resize(text, kept + (size_t)length + 1, 1));
     vsnprintf(*text + kept, (size_t)length + 1, format, arguments);

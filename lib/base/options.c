@@ -18,19 +18,18 @@ clf_status clf__options_take(void *options, size_t size, const void *given, cons
     memcpy(&given_size, given, sizeof given_size);
     /* The struct contains a size_t, so its size is a multiple of sizeof(size_t). */
     if (given_size <= sizeof given_size || given_size > MAX_SIZE || given_size % sizeof given_size != 0) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "the size in a struct %s is %zu, which no version of it has; initialise it with %s_init()", type,
-            given_size, type);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "struct %s: no version of it has size %zu; initialise it with %s_init()", type,
+                         given_size, type);
     }
     const unsigned char *bytes = given;
     for (size_t i = size; i < given_size; i++) {
         if (bytes[i] != 0) {
             return clf__fail(
                 CLF_BAD_ARGUMENT,
-                "a struct %s of %zu bytes, from the headers of a newer version, uses fields that "
+                "struct %s: its %zu bytes come from the headers of a newer version, and it uses fields that "
                 "clformer " CLF_VERSION_STRING
-                " (%zu bytes) does not know; leave those fields at 0, or link the newer version",
+                " (%zu bytes) does not have; set them to 0 or link the newer version",
                 type, given_size, size);
         }
     }

@@ -44,15 +44,14 @@ static clf_status check_owner(const char *path, const struct stat *about, int is
     if (about->st_uid != geteuid() && !(is_on_the_way && about->st_uid == 0)) {
         return clf__fail(
             CLF_FILE,
-            "%s: belongs to user %ld, not to user %ld, and is not trusted; remove it or change its owner",
+            "%s: belongs to user %ld instead of user %ld and is not trusted; remove it or change its owner",
             path, (long)about->st_uid, (long)geteuid());
     }
     /* In a sticky folder, such as /tmp, nobody can rename files of another user. */
     if (!(is_on_the_way && (about->st_mode & S_ISVTX)) && others_may_write(about)) {
-        return clf__fail(CLF_FILE,
-                         "%s: others may write to it (mode %04o), so it is not trusted; remove that "
-                         "permission with chmod go-w",
-                         path, (unsigned)about->st_mode & 07777);
+        return clf__fail(
+            CLF_FILE, "%s: is writable by other users (mode %04o) and is not trusted; run chmod go-w on it",
+            path, (unsigned)about->st_mode & 07777);
     }
     return CLF_OK;
 }

@@ -83,22 +83,23 @@ clf_status clf__utf8_check_start(const char *name, const char *text, size_t size
          (!may_be_utf8(text, size) && may_be_utf16(text, size, high)))) {
         encoding = high ? "UTF-16LE" : "UTF-16BE";
     }
-    return encoding == NULL ? CLF_OK
-                            : clf__fail(CLF_TEXT, "%s: the text is %s; convert it with iconv -f %s -t UTF-8",
-                                        name, encoding, encoding);
+    return encoding == NULL
+               ? CLF_OK
+               : clf__fail(CLF_TEXT, "%s: is in %s, not UTF-8; convert it with iconv -f %s -t UTF-8", name,
+                           encoding, encoding);
 }
 
 clf_status clf__utf8_check(const char *text, size_t size)
 {
     const char *name = clf__utf16_name(text, size);
     if (name != NULL) {
-        return clf__fail(CLF_TEXT, "the text is %s; convert it with iconv -f %s -t UTF-8", name, name);
+        return clf__fail(CLF_TEXT, "the text is in %s, not UTF-8; convert it with iconv -f %s -t UTF-8", name,
+                         name);
     }
     size_t valid = clf__utf8_valid_prefix(text, size);
-    return valid == size
-               ? CLF_OK
-               : clf__fail(CLF_TEXT,
-                           "the byte at offset %zu is not UTF-8; convert the text, for example with "
-                           "iconv -f WINDOWS-1252 -t UTF-8",
-                           valid);
+    return valid == size ? CLF_OK
+                         : clf__fail(CLF_TEXT,
+                                     "invalid UTF-8 at byte offset %zu; convert the text, for example with "
+                                     "iconv -f WINDOWS-1252 -t UTF-8",
+                                     valid);
 }

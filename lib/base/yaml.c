@@ -31,7 +31,7 @@ static clf_status damaged(const struct reading *reading, const yaml_event_t *eve
 
 static clf_status no_memory(const struct reading *reading)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", reading->path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
 }
 
 /* Adds a value to its container; releases it on failure. */
@@ -54,7 +54,7 @@ static clf_status add(struct reading *reading, const yaml_event_t *event, json_t
     }
     int is_there = json_object_get(level->value, level->key) != NULL;
     int failed = json_object_set_new(level->value, level->key, value);
-    clf_status status = is_there ? damaged(reading, event, "a key stands there twice") : CLF_OK;
+    clf_status status = is_there ? damaged(reading, event, "duplicate key") : CLF_OK;
     clf__free(level->key);
     level->key = NULL;
     return failed ? no_memory(reading) : status;
@@ -65,7 +65,7 @@ static clf_status add_scalar(struct reading *reading, const yaml_event_t *event)
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
     if (memchr(text, '\0', length) != NULL) {
-        return damaged(reading, event, "a value holds a NUL");
+        return damaged(reading, event, "a value contains a NUL byte");
     }
     struct level *level = reading->depth > 0 ? &reading->levels[reading->depth - 1] : NULL;
     if (level != NULL && json_is_object(level->value) && level->key == NULL) {
@@ -95,7 +95,7 @@ static clf_status take(struct reading *reading, const yaml_event_t *event)
         return damaged(reading, event, "anchors and aliases are not supported");
     }
     if (++reading->values > reading->most_values) {
-        return damaged(reading, event, "more values than such a file has");
+        return damaged(reading, event, "the file has more values than the limit for such files");
     }
     switch (event->type) {
     case YAML_SCALAR_EVENT:
@@ -109,7 +109,7 @@ static clf_status take(struct reading *reading, const yaml_event_t *event)
         reading->depth--;
         return CLF_OK;
     case YAML_DOCUMENT_START_EVENT:
-        return reading->root == NULL ? CLF_OK : damaged(reading, event, "a second document begins");
+        return reading->root == NULL ? CLF_OK : damaged(reading, event, "the file has a second document");
     default:
         return CLF_OK;
     }
@@ -124,9 +124,9 @@ static clf_status read_all(struct reading *reading)
             if (parser->error == YAML_MEMORY_ERROR) {
                 return no_memory(reading);
             }
-            return clf__fail(CLF_FORMAT, "%s: line %zu: is not YAML (%s); download it again", reading->path,
+            return clf__fail(CLF_FORMAT, "%s: line %zu: invalid YAML (%s); download it again", reading->path,
                              parser->problem_mark.line + 1,
-                             parser->problem != NULL ? parser->problem : "unreadable");
+                             parser->problem != NULL ? parser->problem : "unreadable data");
         }
         clf_status status = take(reading, &event);
         is_over = event.type == YAML_STREAM_END_EVENT;
@@ -153,11 +153,11 @@ static clf_status check_tags(const char *text, size_t size, const char *path)
             count++;
         }
     }
-    return count <= MOST_TAGS
-               ? CLF_OK
-               : clf__fail(CLF_FORMAT,
-                           "%s: holds %%TAG %d times, which such a file does not need; download it again",
-                           path, count);
+    return count <= MOST_TAGS ? CLF_OK
+                              : clf__fail(CLF_FORMAT,
+                                          "%s: has %d %%TAG directives, more than the limit of %d for such "
+                                          "files; download it again",
+                                          path, count, MOST_TAGS);
 }
 
 clf_status clf__yaml_parse(json_t **out, const char *text, size_t size, const char *path, size_t most_values)
@@ -184,7 +184,7 @@ clf_status clf__yaml_parse(json_t **out, const char *text, size_t size, const ch
         status = reading.root != NULL ? CLF_OK : no_memory(&reading);
     }
     if (status == CLF_OK && !json_is_object(reading.root)) {
-        status = clf__fail(CLF_FORMAT, "%s: is not a mapping of settings", path);
+        status = clf__fail(CLF_FORMAT, "%s: is not a YAML mapping", path);
     }
     if (status != CLF_OK) {
         json_decref(reading.root);

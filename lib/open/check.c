@@ -17,11 +17,10 @@ static clf_status differs(const struct clf_device *device, int *is_lasting, cons
                           int column, double actual, double expected)
 {
     *is_lasting = 1;
-    return clf__fail(
-        CLF_DEVICE,
-        "device %s computes wrongly: row %d, column %d of %s is %g, not %g; update its driver, or choose "
-        "another device with `clformer devices`",
-        device->label, row, column, what, actual, expected);
+    return clf__fail(CLF_DEVICE,
+                     "device %s: wrong results: row %d, column %d of %s is %g instead of %g; update the "
+                     "driver or choose another device from `clformer devices`",
+                     device->label, row, column, what, actual, expected);
 }
 
 /* Small whole numbers, whose products and sums are exact. */
@@ -59,15 +58,11 @@ static clf_status make_product(struct product *product, struct clf_device *devic
         operand[i] = operand_at(i / INPUTS, i % INPUTS);
     }
     const struct clf__weight_part part = {product->values, product->outputs};
-    const struct clf__weight_source source = {.parts = &part,
-                                              .part_count = 1,
-                                              .inputs = INPUTS,
-                                              .precision = precision,
-                                              .what = "the check's weight"};
+    const struct clf__weight_source source = {
+        .parts = &part, .part_count = 1, .inputs = INPUTS, .precision = precision, .what = "the test weight"};
     CLF__TRY(clf__weight_create(&product->weight, device, &source));
-    CLF__TRY(clf__buffer_create(&product->x, device, sizeof operand, "the check's operand"));
-    CLF__TRY(
-        clf__buffer_create(&product->y, device, outputs * TILE_ROWS * sizeof(float), "the check's product"));
+    CLF__TRY(clf__buffer_create(&product->x, device, sizeof operand, "the test operand"));
+    CLF__TRY(clf__buffer_create(&product->y, device, outputs * TILE_ROWS * sizeof(float), "the test result"));
     return clf__buffer_write(product->x, 0, sizeof operand, operand);
 }
 
@@ -94,7 +89,7 @@ static clf_status check_product(struct product *product, struct clf_device *devi
             sum += operand_at(i / outputs, k) * weight_at(i % outputs, k);
         }
         if (product->values[i] != sum) {
-            return differs(device, is_lasting, "the check's matrix product", i / outputs, i % outputs,
+            return differs(device, is_lasting, "the test GEMM", i / outputs, i % outputs,
                            (double)product->values[i], (double)sum);
         }
     }
@@ -147,7 +142,7 @@ static clf_status check_step(struct clf_device *device, struct clf__tensor y, st
     for (int i = 0; i < COLUMNS; i++) {
         double expected = i + (KEYS / 2 - 1) + share;
         if (!(fabs((double)result[i] - expected) < 1e-3)) {
-            return differs(device, is_lasting, "the check's attention", 0, i, (double)result[i], expected);
+            return differs(device, is_lasting, "the test attention", 0, i, (double)result[i], expected);
         }
     }
     return CLF_OK;
@@ -173,7 +168,7 @@ static clf_status check_attention(struct clf_device *device, int *is_lasting)
     clf_status status = CLF_OK;
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors && status == CLF_OK; i++) {
         status = clf__arena_reserve(&arena, tensors[i].tensor, tensors[i].type, tensors[i].rows,
-                                    tensors[i].columns, "the check's attention");
+                                    tensors[i].columns, "the test attention");
     }
     if (status == CLF_OK) {
         status = clf__arena_allocate(&arena);

@@ -25,11 +25,11 @@ static clf_status check(struct clf_device *device, const char *folder, const cha
     const char *reason = status == CLF_OK ? "" : clf_last_error();
     CLF__TRY(clf__format(&text, "%s%s", status == CLF_OK ? passed : failed, reason));
     if (clf__kept_write(folder, "check", key, text) != CLF_OK) {
-        clf__log(CLF_LOG_DEBUG, "the check of device %s is not kept: %s", device->label, clf_last_error());
+        clf__log(CLF_LOG_DEBUG, "device %s: the result of the check is not saved: %s", device->label,
+                 clf_last_error());
     }
     if (status != CLF_OK) {
-        status =
-            clf__fail(status, "%s; CLFORMER_WITHOUT=check takes the device anyway", text + strlen(failed));
+        status = clf__fail(status, "%s; CLFORMER_WITHOUT=check skips the check", text + strlen(failed));
     }
     clf__free(text);
     return status;
@@ -40,11 +40,10 @@ static clf_status check_once(struct clf_device *device, const char *folder, cons
     char *path = NULL, *result = NULL;
     clf_status status = folder != NULL ? clf__kept_read(&result, &path, folder, "check", key) : CLF_OK;
     if (status == CLF_OK && result != NULL && strncmp(result, failed, strlen(failed)) == 0) {
-        status =
-            clf__fail(CLF_DEVICE,
-                      "at an earlier start, %s; delete %s to check again, or take the device anyway with "
-                      "CLFORMER_WITHOUT=check",
-                      result + strlen(failed), path);
+        status = clf__fail(CLF_DEVICE,
+                           "at an earlier start: %s; delete %s to check the device again, or skip the check "
+                           "with CLFORMER_WITHOUT=check",
+                           result + strlen(failed), path);
     } else if (status == CLF_OK && (result == NULL || strcmp(result, passed) != 0)) {
         status = check(device, folder, key);
     }

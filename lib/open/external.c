@@ -6,7 +6,7 @@ static clf_status find_device(cl_device_id *out, cl_context context)
     cl_int error = CLF__CL(clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof count, &count, NULL));
     CLF__TRY(clf__opencl_check(error, "reading the devices of a context"));
     if (count != 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the context has %u devices; create it with a single one",
+        return clf__fail(CLF_BAD_ARGUMENT, "context: has %u devices; create it with a single device",
                          (unsigned)count);
     }
     error = CLF__CL(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof *out, out, NULL));
@@ -26,15 +26,15 @@ static clf_status check_queue(const struct clf__external *external, cl_device_id
     error = CLF__CL(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
     CLF__TRY(clf__opencl_check(error, "reading the properties of a queue"));
     if (context != external->context || id != device) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the queue belongs to another %s; create it in the given context",
+        return clf__fail(CLF_BAD_ARGUMENT, "queue: belongs to another %s; create it in the given context",
                          context != external->context ? "context" : "device");
     }
     if ((properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the queue executes out of order; create an in-order queue");
+        return clf__fail(CLF_BAD_ARGUMENT, "queue: executes out of order; create an in-order queue");
     }
     if (is_profiled && (properties & CL_QUEUE_PROFILING_ENABLE) == 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the queue takes no times, which options.profile needs; create it "
-                                           "with CL_QUEUE_PROFILING_ENABLE");
+        return clf__fail(CLF_BAD_ARGUMENT, "queue: does not record times, which options.profile requires; "
+                                           "create it with CL_QUEUE_PROFILING_ENABLE");
     }
     return CLF_OK;
 }

@@ -35,7 +35,7 @@ static clf_status fail_level(const struct clf_device *device, int instructions)
     char runs[256] = "";
     list_levels(runs, sizeof runs, instructions);
     return clf__fail(CLF_UNSUPPORTED,
-                     "device %s does not support the requested instructions %s; it supports %s",
+                     "device %s: does not support the requested instructions %s; choose from: %s",
                      device->label, clf__level_words[device->caps.instructions], runs);
 }
 
@@ -65,7 +65,8 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
     instructions |= matrix;
     if (instructions & CLF__TILES_REFUSED) {
         clf__log(CLF_LOG_INFO,
-                 "device %s has instructions amx, but the system does not permit them: another level is used",
+                 "device %s: has AMX instructions, but the operating system does not permit them; using "
+                 "another level",
                  device->label);
     }
     if (device->caps.without & CLF__WITHOUT_DOT) {
@@ -89,7 +90,7 @@ static clf_status check(struct clf_device *device, struct clf__listed_device *li
     if (status == CLF_OK || status == CLF_OUT_OF_MEMORY || !is_choice) {
         return status;
     }
-    clf__log(CLF_LOG_WARNING, "device %s: matrix instructions %s are not used: %s", device->label,
+    clf__log(CLF_LOG_WARNING, "device %s: matrix instructions %s are disabled: %s", device->label,
              clf__level_words[device->caps.level->name], clf_last_error());
     CLF__TRY(take_level(device, listed, clf__level_portable()));
     return clf__check_once(device);
@@ -121,7 +122,7 @@ static clf_status take_queue(struct clf_device *device, const struct clf__extern
     } else if ((error = CLF__CL(clRetainCommandQueue(external->queue))) == CL_SUCCESS) {
         device->queue = external->queue;
     }
-    return clf__opencl_check(error, "making a queue on device %s", device->label);
+    return clf__opencl_check(error, "creating a queue on device %s", device->label);
 }
 
 static clf_status fill(struct clf_device *device, struct clf__listed_device *listed,
@@ -136,7 +137,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     CLF__TRY(clf__caps_choose(&device->caps, listed, &tuned));
     device->caps.tuning = *tuning;
     if (device->caps.without != 0) {
-        clf__log(CLF_LOG_INFO, "device %s is used without %s (CLFORMER_WITHOUT)", device->label,
+        clf__log(CLF_LOG_INFO, "device %s: features disabled by CLFORMER_WITHOUT: %s", device->label,
                  clf__environment_value("CLFORMER_WITHOUT"));
     }
     device->caps.asks_for_clblast =
@@ -197,7 +198,7 @@ static clf_status open_index(struct clf_device **out, struct clf_device_list *li
     CLF__TRY(clf__tuning_load(&tuning, &is_tuned, &listed->info, options));
     clf_status status = open_tuned(out, listed, options, &tuning, external);
     if (is_tuned && status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
-        clf__log(CLF_LOG_WARNING, "device %d is opened without its tuning, with which it fails: %s",
+        clf__log(CLF_LOG_WARNING, "device %d: fails with its tuned parameters and is opened without them: %s",
                  listed->info.index, clf_last_error());
         tuning = clf__tuning_standard();
         status = open_tuned(out, listed, options, &tuning, external);
@@ -296,7 +297,7 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
         if (!is_devices_fault(status)) {
             return status;
         }
-        clf__log(CLF_LOG_WARNING, "device %d is skipped: %s", index, clf_last_error());
+        clf__log(CLF_LOG_WARNING, "device %d: skipped: %s", index, clf_last_error());
     }
 }
 
@@ -345,7 +346,8 @@ static clf_status open_external(struct clf_device **out, struct clf_device_list 
             return open_index(out, list, i, options, external);
         }
     }
-    return clf__fail(CLF_NO_DEVICE, "the context's device is none of the %d that `clformer devices` lists",
+    return clf__fail(CLF_NO_DEVICE,
+                     "context: its device is not among the %d devices that `clformer devices` lists",
                      list->count);
 }
 
@@ -354,7 +356,7 @@ clf_status clf_device_open_context(struct clf_device **out, void *context, void 
 {
     *out = NULL;
     if (context == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no context; clf_device_open() creates one");
+        return clf__fail(CLF_BAD_ARGUMENT, "context: is NULL; pass a context, or call clf_device_open()");
     }
     struct clf_device_options own;
     clf_device_options_init(&own);

@@ -46,8 +46,8 @@ clf_status clf__probe(struct clf_device *device, const char *program, int *instr
         float expected = input[i] * 3.0f + (sum + (float)(i / 3)); /* exact: small integers */
         if (answer[i] != expected) {
             return clf__fail(CLF_DEVICE,
-                             "device %s computes wrongly: element %d of the first check's kernel is %g, not "
-                             "%g; update its driver, or choose another device with `clformer devices`",
+                             "device %s: wrong results: element %d of the first test kernel is %g instead of "
+                             "%g; update the driver or choose another device from `clformer devices`",
                              device->label, i, (double)answer[i], (double)expected);
         }
     }

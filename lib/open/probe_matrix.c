@@ -109,9 +109,9 @@ static int has_level(struct clf_device *device, const struct buffers *buffers, c
         int32_t sums[MOST_TILE];
         clf_status status = run(device, buffers, &level->matrix, (enum clf__precision)precision, sums);
         if (status != CLF_OK || !is_right(sums, &level->matrix, (enum clf__precision)precision)) {
-            clf__log(CLF_LOG_INFO, "device %s: matrix instructions %s are not used: %s", device->label,
+            clf__log(CLF_LOG_INFO, "device %s: matrix instructions %s are disabled: %s", device->label,
                      clf__level_words[level->name],
-                     status != CLF_OK ? clf_last_error() : "their products are wrong");
+                     status != CLF_OK ? clf_last_error() : "their results are wrong");
             return 0;
         }
     }

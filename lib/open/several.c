@@ -26,7 +26,7 @@ static clf_status open_each(struct clf_device **devices, int *count, const int *
         }
         status = opened;
         if (selected > 1) {
-            clf__log(CLF_LOG_WARNING, "device %d is left out: %s", indices[i], clf_last_error());
+            clf__log(CLF_LOG_WARNING, "device %d: skipped: %s", indices[i], clf_last_error());
         }
     }
     return *count > 0 ? CLF_OK : status;

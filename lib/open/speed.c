@@ -106,7 +106,8 @@ clf_status clf__speed_measure(double *rate, struct clf_device *device)
     clf__buffer_free(y);
     CLF__TRY(status);
     if (keep(*rate, device->info) != CLF_OK) {
-        clf__log(CLF_LOG_DEBUG, "the speed of device %s is not kept: %s", device->label, clf_last_error());
+        clf__log(CLF_LOG_DEBUG, "device %s: its measured speed is not saved: %s", device->label,
+                 clf_last_error());
     }
     return CLF_OK;
 }

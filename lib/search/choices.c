@@ -21,7 +21,7 @@ static clf_status check_share(const char *name, float share)
 {
     return share >= 0.0f && share <= 1.0f
                ? CLF_OK
-               : clf__fail(CLF_BAD_ARGUMENT, "%s %g: it is 0 to 1", name, (double)share);
+               : clf__fail(CLF_BAD_ARGUMENT, "%s: %g is out of range; use 0 to 1", name, (double)share);
 }
 
 /* Computes the probabilities and the normaliser of the scores. */
@@ -124,7 +124,7 @@ static clf_status check_typical_p(const struct clf__sampling *sampling)
 {
     return sampling->typical_p > 0.0f
                ? check_share("typical p", sampling->typical_p)
-               : clf__fail(CLF_BAD_ARGUMENT, "typical p %g: it must be above 0 and at most 1",
+               : clf__fail(CLF_BAD_ARGUMENT, "typical p: %g is out of range; use a value above 0, at most 1",
                            (double)sampling->typical_p);
 }
 
@@ -222,12 +222,14 @@ static const struct filter *const filters_end = filters + sizeof filters / sizeo
 clf_status clf__sampling_check(const struct clf__sampling *sampling)
 {
     if (!(sampling->temperature > 0.0f && isfinite(sampling->temperature))) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "temperature %g: it must be above 0; without sampling leave it unset",
-                         (double)sampling->temperature);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "temperature: %g is out of range; use a value above 0, or do not set it without sampling",
+            (double)sampling->temperature);
     }
     if (sampling->top_k < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "top k %d: it must be 0 (all) or more", sampling->top_k);
+        return clf__fail(CLF_BAD_ARGUMENT, "top k: %d is negative; use 1 or more, or 0 for all tokens",
+                         sampling->top_k);
     }
     for (const struct filter *each = filters; each < filters_end; each++) {
         CLF__TRY(each->check != NULL ? each->check(sampling) : CLF_OK);

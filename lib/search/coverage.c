@@ -19,17 +19,18 @@ int clf__coverage_places(const struct clf__search_options *options)
 clf_status clf__coverage_check(const struct clf__search_options *options)
 {
     if (!isfinite(options->coverage_penalty)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "coverage penalty %g: it must be a finite number",
+        return clf__fail(CLF_BAD_ARGUMENT, "coverage penalty: %g is not a finite number; use a finite number",
                          options->coverage_penalty);
     }
     if (clf__wants_attention(options) && options->memory_limit < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a coverage penalty for sources of %d positions",
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "coverage penalty: the limit of %d source positions must be 1 or more",
                          options->memory_limit);
     }
     if (clf__wants_attention(options) && options->early_stopping == CLF__STOP_ALL) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "early stopping \"all\" cannot be combined with a coverage penalty; choose another value");
+            "early stopping \"all\" cannot be combined with a coverage penalty; use another value");
     }
     return CLF_OK;
 }

@@ -5,27 +5,26 @@
 static clf_status check_sizes(const struct clf__search_options *options)
 {
     if (options->beams < 1 || options->beams > CLF__SEARCH_BEAMS_LIMIT) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "beam size %d: with 2 candidates per beam and at most %d candidates, it must be 1 (greedy) to %d",
-            options->beams, 2 * CLF__SEARCH_BEAMS_LIMIT, CLF__SEARCH_BEAMS_LIMIT);
+        return clf__fail(CLF_BAD_ARGUMENT, "beam size: %d is out of range; use 1 (greedy) to %d",
+                         options->beams, CLF__SEARCH_BEAMS_LIMIT);
     }
     if (options->sampling.is_on && options->beams == 1) {
         if (options->n_best < 1 || options->n_best > CLF__SEARCH_BEAMS_LIMIT) {
-            return clf__fail(CLF_BAD_ARGUMENT, "n-best %d: it must be 1 to %d samples", options->n_best,
-                             CLF__SEARCH_BEAMS_LIMIT);
+            return clf__fail(CLF_BAD_ARGUMENT, "n-best: %d is out of range; use 1 to %d samples",
+                             options->n_best, CLF__SEARCH_BEAMS_LIMIT);
         }
     } else if (options->n_best < 1 || options->n_best > options->beams) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "n-best %d: it must be 1 to the beam size, %d; reduce n-best or increase the beam size",
-            options->n_best, options->beams);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "n-best: %d is out of range; use 1 to the beam size, %d, or increase the beam size",
+                         options->n_best, options->beams);
     }
     if (options->max_length < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "maximum length %d: it must be at least 1", options->max_length);
+        return clf__fail(CLF_BAD_ARGUMENT, "maximum length: %d is out of range; use 1 or more",
+                         options->max_length);
     }
     if (options->min_length < 0 || options->min_length > options->max_length) {
-        return clf__fail(CLF_BAD_ARGUMENT, "minimum length %d: it must be 0 to the maximum length, %d",
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "minimum length: %d is out of range; use 0 to the maximum length, %d",
                          options->min_length, options->max_length);
     }
     return CLF_OK;
@@ -34,50 +33,55 @@ static clf_status check_sizes(const struct clf__search_options *options)
 static clf_status check_groups(const struct clf__search_options *options)
 {
     if (options->groups < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d groups of beams", options->groups);
+        return clf__fail(CLF_BAD_ARGUMENT, "beam groups: %d is negative; use 1 for no groups",
+                         options->groups);
     }
     if (!clf__is_diverse(options)) {
         return CLF_OK;
     }
     if (options->beams % options->groups != 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%d beams in %d groups: all groups must have the same size; 1 group disables them",
+                         "beam size: %d beams cannot be divided into %d groups of equal size; change one of "
+                         "them, or use 1 group",
                          options->beams, options->groups);
     }
     if (!(options->diversity_penalty > 0.0f && isfinite(options->diversity_penalty))) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "diversity penalty %g: it must be above 0 with beam groups, which are identical otherwise",
-            (double)options->diversity_penalty);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "diversity penalty: %g is out of range; with beam groups use a finite value above "
+                         "0, because the groups would be identical otherwise",
+                         (double)options->diversity_penalty);
     }
-    const char *problem = options->sampling.is_on                       ? "tokens are drawn"
-                          : options->early_stopping == CLF__STOP_ALL    ? "early stopping is \"all\""
-                          : options->early_stopping == CLF__STOP_SHRINK ? "early stopping is \"narrow\""
+    const char *problem = options->sampling.is_on                       ? "sampling"
+                          : options->early_stopping == CLF__STOP_ALL    ? "early stopping \"all\""
+                          : options->early_stopping == CLF__STOP_SHRINK ? "early stopping \"narrow\""
                                                                         : NULL;
-    return problem == NULL ? CLF_OK
-                           : clf__fail(CLF_BAD_ARGUMENT, "beam groups cannot be used if %s", problem);
+    return problem == NULL
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT, "beam groups cannot be combined with %s; turn one of them off",
+                           problem);
 }
 
 static clf_status check_scoring(const struct clf__search_options *options)
 {
     if (!isfinite(options->max_length_factor) || options->max_length_factor < 0.0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "maximum length factor %g: it must be 0 or more",
+        return clf__fail(CLF_BAD_ARGUMENT, "maximum length factor: %g is out of range; use 0 or more",
                          options->max_length_factor);
     }
     if (!isfinite(options->length_penalty)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "length penalty %g: it must be a finite number",
+        return clf__fail(CLF_BAD_ARGUMENT, "length penalty: %g is not a finite number; use a finite number",
                          options->length_penalty);
     }
     if ((unsigned)options->length_rule > CLF__LENGTH_INCLUDING_START) {
-        return clf__fail(CLF_BAD_ARGUMENT, "length rule %d: unknown value", (int)options->length_rule);
+        return clf__fail(CLF_BAD_ARGUMENT, "length rule: unknown value %d", (int)options->length_rule);
     }
     if ((unsigned)options->early_stopping > CLF__STOP_SHRINK) {
-        return clf__fail(CLF_BAD_ARGUMENT, "early stopping %d: it must be false, true, never, all or narrow",
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "early stopping: unknown value %d; use false, true, never, all or narrow",
                          (int)options->early_stopping);
     }
     if (options->sampling.is_on && options->early_stopping == CLF__STOP_ALL) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "early stopping \"all\" cannot be combined with sampling; choose another value");
+                         "early stopping \"all\" cannot be combined with sampling; use another value");
     }
     CLF__TRY(check_groups(options));
     CLF__TRY(clf__coverage_check(options));
@@ -87,21 +91,21 @@ static clf_status check_scoring(const struct clf__search_options *options)
 static clf_status check_ids(const struct clf__search_options *options)
 {
     if (options->vocabulary < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary of %d ids", options->vocabulary);
+        return clf__fail(CLF_BAD_ARGUMENT, "vocabulary: the size %d must be 1 or more", options->vocabulary);
     }
     if (options->other_end_count < 0 || (options->other_end_count > 0 && options->other_end_ids == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d other end ids without a list", options->other_end_count);
+        return clf__fail(CLF_BAD_ARGUMENT, "other end ids: the count is %d, but there is no list",
+                         options->other_end_count);
     }
     for (int i = 0; i < options->other_end_count; i++) {
         if (!clf__is_id(options, options->other_end_ids[i])) {
-            return clf__fail(CLF_BAD_ARGUMENT, "the end id %d is outside the vocabulary of %d",
+            return clf__fail(CLF_BAD_ARGUMENT, "end id: %d is outside the vocabulary of %d",
                              options->other_end_ids[i], options->vocabulary);
         }
     }
     if (options->beams > 1 && options->other_end_count > CLF__SEARCH_CANDIDATES_LIMIT / options->beams - 2) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%d end ids with %d beams: each beam takes one candidate more than there are end "
-                         "ids, %d at most in total; use fewer beams",
+                         "end ids: %d end ids with %d beams need more than %d candidates; use fewer beams",
                          1 + options->other_end_count, options->beams, CLF__SEARCH_CANDIDATES_LIMIT);
     }
     int has_start = options->start_id == -1 || clf__is_id(options, options->start_id);
@@ -189,12 +193,13 @@ clf_status clf__search_check_room(const struct clf__search_limits *limits,
         wanted.ends > limits->ends || wanted.banned > limits->banned || wanted.changed > limits->changed ||
         wanted.logits > limits->logits || wanted.places > limits->places ||
         wanted.vocabulary != limits->vocabulary) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "a search for %d beams of %d tokens with %d banned ids of %d, %d of them changed, has too little "
-            "space for %d beams of %d tokens with %d banned ids of %d, %d of them changed",
-            limits->beams, limits->max_length, limits->banned, limits->vocabulary, limits->changed,
-            wanted.beams, wanted.max_length, wanted.banned, wanted.vocabulary, wanted.changed);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the search was created for %d beams, %d tokens, %d banned ids, a vocabulary of %d "
+                         "and %d changed ids, too few for %d beams, %d tokens, %d banned ids, a vocabulary "
+                         "of %d and %d changed ids",
+                         limits->beams, limits->max_length, limits->banned, limits->vocabulary,
+                         limits->changed, wanted.beams, wanted.max_length, wanted.banned, wanted.vocabulary,
+                         wanted.changed);
     }
     return CLF_OK;
 }

@@ -25,7 +25,8 @@ static clf_status check_biased(const struct clf__search_options *options)
     const int32_t *offsets = options->biased_offsets;
     if (options->biased_count < 0 ||
         (options->biased_count > 0 && (options->biased == NULL || offsets == NULL || !options->biases))) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d biased sequences without a list", options->biased_count);
+        return clf__fail(CLF_BAD_ARGUMENT, "biased sequences: the count is %d, but there is no list",
+                         options->biased_count);
     }
     for (int i = 0; i < options->biased_count; i++) {
         int is_right = offsets[i] >= 0 && offsets[i + 1] > offsets[i] && isfinite(options->biases[i]);
@@ -34,8 +35,8 @@ static clf_status check_biased(const struct clf__search_options *options)
         }
         if (!is_right) {
             return clf__fail(CLF_BAD_ARGUMENT,
-                             "biased sequence %d is empty, has an id outside the vocabulary of %d or a bias "
-                             "that is not finite (%g)",
+                             "biased sequence %d: is empty, has an id outside the vocabulary of %d, or has a "
+                             "bias that is not finite (%g)",
                              i + 1, options->vocabulary, (double)options->biases[i]);
         }
     }
@@ -82,10 +83,10 @@ static clf_status check_repetition(const struct clf__search_options *options)
 {
     float own = options->repetition_penalty, source = options->source_repetition_penalty;
     if (!(own > 0.0f && isfinite(own)) || !(source > 0.0f && isfinite(source))) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "repetition penalty %g, encoder repetition penalty %g: each must be above 0; 1 disables it",
-            (double)own, (double)source);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "repetition penalty %g or encoder repetition penalty %g is out of range; use values "
+                         "above 0 (1 disables a penalty)",
+                         (double)own, (double)source);
     }
     return CLF_OK;
 }
@@ -149,8 +150,8 @@ static clf_status check_decay(const struct clf__search_options *options)
 {
     if (!(options->decay_factor > 0.0f && isfinite(options->decay_factor)) || options->decay_start < 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "decay factor %g from token %d on: the factor must be above 0 (1 disables it) and "
-                         "the start 0 or more",
+                         "length decay: factor %g from token %d on is out of range; use a factor above 0 (1 "
+                         "disables it) and a start of 0 or more",
                          (double)options->decay_factor, options->decay_start);
     }
     return CLF_OK;

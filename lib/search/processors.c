@@ -23,11 +23,11 @@ struct processor {
 static clf_status check_list(const struct clf__search_options *options, const int32_t *ids, int count)
 {
     if (count < 0 || (count > 0 && ids == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d suppressed ids without a list", count);
+        return clf__fail(CLF_BAD_ARGUMENT, "suppressed ids: the count is %d, but there is no list", count);
     }
     for (int i = 0; i < count; i++) {
         if (!clf__is_id(options, ids[i])) {
-            return clf__fail(CLF_BAD_ARGUMENT, "the suppressed id %d is outside the vocabulary of %d", ids[i],
+            return clf__fail(CLF_BAD_ARGUMENT, "suppressed id: %d is outside the vocabulary of %d", ids[i],
                              options->vocabulary);
         }
     }
@@ -77,9 +77,11 @@ static void ban_begin_suppressed(struct clf__id_list *banned, const struct clf__
 static clf_status check_ngram(const struct clf__search_options *options)
 {
     int own = options->no_repeat_ngram, source = options->source_no_repeat_ngram;
-    return own >= 0 && source >= 0 ? CLF_OK
-                                   : clf__fail(CLF_BAD_ARGUMENT, "n-gram size %d: it must be 0 (off) or more",
-                                               own < 0 ? own : source);
+    return own >= 0 && source >= 0
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT,
+                           "n-gram size: %d is negative; use 1 or more, or 0 to turn it off",
+                           own < 0 ? own : source);
 }
 
 static size_t limit_ngram(const struct clf__search_options *options)
@@ -127,12 +129,12 @@ static clf_status check_bad_words(const struct clf__search_options *options)
     const int32_t *offsets = options->bad_word_offsets;
     if (options->bad_word_count < 0 ||
         (options->bad_word_count > 0 && (options->bad_words == NULL || offsets == NULL))) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d bad words without a list", options->bad_word_count);
+        return clf__fail(CLF_BAD_ARGUMENT, "bad words: the count is %d, but there is no list",
+                         options->bad_word_count);
     }
     for (int word = 0; word < options->bad_word_count; word++) {
         if (offsets[word] < 0 || offsets[word + 1] <= offsets[word]) {
-            return clf__fail(CLF_BAD_ARGUMENT, "bad word %d is empty; a bad word has at least 1 id",
-                             word + 1);
+            return clf__fail(CLF_BAD_ARGUMENT, "bad word %d: is empty; use at least 1 id", word + 1);
         }
         for (int32_t i = offsets[word]; i < offsets[word + 1]; i++) {
             if (!clf__is_id(options, options->bad_words[i])) {
@@ -198,13 +200,13 @@ static void ban_early_end(struct clf__id_list *banned, const struct clf__search_
 static clf_status check_forced(const struct clf__search_options *options, int id, const char *which)
 {
     if (!clf__is_id(options, id)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the forced %s id %d is outside the vocabulary of %d", which, id,
+        return clf__fail(CLF_BAD_ARGUMENT, "forced %s id: %d is outside the vocabulary of %d", which, id,
                          options->vocabulary);
     }
     for (int i = 0; i < options->suppressed_count; i++) {
         if (options->suppressed[i] == id) {
             return clf__fail(CLF_BAD_ARGUMENT,
-                             "id %d is both the forced %s id and suppressed; remove one of them", id, which);
+                             "id %d is both suppressed and the forced %s id; remove one of them", id, which);
         }
     }
     return CLF_OK;
@@ -225,14 +227,13 @@ static clf_status check_prefix(const struct clf__search_options *options)
     int count = options->prefix_count;
     if (count < 0 || count > options->max_length || (count > 0 && options->prefix == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "a prefix of %d ids: it must be a list of at most %d ids, the maximum length", count,
-                         options->max_length);
+                         "prefix: %d ids are out of range; use a list of at most %d ids, the maximum length",
+                         count, options->max_length);
     }
     if (options->prefix_is_prompt && count == options->max_length) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "a prompt of %d ids reaches the maximum length; shorten it or increase the maximum length",
-            count);
+            "prompt: its %d ids reach the maximum length; shorten it or increase the maximum length", count);
     }
     for (int i = 0; i < count; i++) {
         int32_t id = options->prefix[i];

@@ -174,7 +174,7 @@ clf_status clf_bleu_corpus(struct clf_bleu *out, const char *const *hypotheses, 
 {
     *out = (struct clf_bleu){0};
     if (count < 0 || (words != CLF_BLEU_13A && words != CLF_BLEU_SPACES)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "BLEU of %d lines with words of kind %d", count, (int)words);
+        return clf__fail(CLF_BAD_ARGUMENT, "BLEU: invalid line count %d or word kind %d", count, (int)words);
     }
     struct counts counts = {{0}, {0}, 0, 0};
     for (int i = 0; i < count; i++) {

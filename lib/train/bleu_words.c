@@ -127,7 +127,7 @@ static clf_status split(struct clf__words *words)
 {
     size_t size = strlen(words->text);
     if (size / 2 >= INT_MAX) {
-        return clf__fail(CLF_TEXT, "a line of %zu bytes has more words than can be counted", size);
+        return clf__fail(CLF_TEXT, "a line of %zu bytes has too many words to count", size);
     }
     CLF__TRY(clf__allocate(&words->items, size / 2 + 1, sizeof *words->items));
     int in_word = 0;
@@ -148,7 +148,7 @@ clf_status clf__lower_case(char **out, const char *text)
 {
     size_t size = strlen(text);
     if (size >= INT_MAX / 2) {
-        return clf__fail(CLF_TEXT, "a line of %zu bytes is too long for its lower case", size);
+        return clf__fail(CLF_TEXT, "a line of %zu bytes is too long to convert to lower case", size);
     }
     /* A lower-case letter has at most one byte more than the capital letter; U+0130 becomes three bytes
      * instead of two. */

@@ -107,7 +107,7 @@ static clf_status remove_with(const struct clf__checkpoints *checkpoints, const 
         }
         status = remove_in(checkpoints, names.items[i]);
         if (status == CLF_OK && kept > 0) {
-            clf__log(CLF_LOG_NOTICE, "%s/%s is removed, because there is a newer damaged one",
+            clf__log(CLF_LOG_NOTICE, "%s/%s: removed, because a newer damaged checkpoint is kept",
                      checkpoints->folder, names.items[i]);
         }
     }
@@ -123,12 +123,15 @@ static clf_status lock_file(int descriptor, const char *folder)
         result = flock(descriptor, LOCK_EX | LOCK_NB);
     } while (result != 0 && errno == EINTR);
     if (result != 0 && errno == EWOULDBLOCK) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s: another run trains there; wait for its end, or use another folder", folder);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "%s: another run is training in this folder; wait until it ends or choose another folder",
+            folder);
     }
     if (result != 0) {
-        clf__log(CLF_LOG_WARNING, "%s: cannot be locked (%s); make sure that no other run trains there",
-                 folder, strerror(errno));
+        clf__log(CLF_LOG_WARNING,
+                 "%s: cannot be locked (%s); make sure that no other run trains in this folder", folder,
+                 strerror(errno));
     }
     return CLF_OK;
 }
@@ -212,7 +215,8 @@ static clf_status remove_checkpoint(const char *path)
 static clf_status set_aside(const char *path)
 {
     char *renamed;
-    clf__log(CLF_LOG_WARNING, "%s; skipped, and renamed to %s%s", clf_last_error(), path, damaged_suffix);
+    clf__log(CLF_LOG_WARNING, "%s; the checkpoint is skipped and renamed to %s%s", clf_last_error(), path,
+             damaged_suffix);
     CLF__TRY(rename_with(&renamed, path, damaged_suffix));
     clf__free(renamed);
     return CLF_OK;
@@ -260,8 +264,8 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
             *path = found;
             found = NULL;
         } else if (read == CLF_FILE) {
-            status = clf__fail_in(read, "checkpoint cannot be read and may be intact; to resume from the "
-                                        "previous one, rename or remove it");
+            status = clf__fail_in(read, "this checkpoint cannot be read but may be intact; to resume from "
+                                        "the previous checkpoint, rename or remove it");
         } else {
             status = read;
         }

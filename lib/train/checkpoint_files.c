@@ -46,7 +46,7 @@ clf_status clf__checkpoint_files_mark(json_t **files, const char *folder)
             snprintf(text, sizeof text, "%016" PRIx64, sum);
             json_t *mark = json_pack("{sI ss}", "bytes", (json_int_t)size, "checksum", text);
             if (json_object_set_new(marks, names.items[i], mark) != 0) {
-                status = clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to describe it", folder);
+                status = clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to describe it", folder);
             }
         }
     }

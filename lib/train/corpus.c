@@ -60,12 +60,13 @@ static clf_status open_files(struct clf__corpus *corpus)
     }
     if (lines != others) {
         return clf__fail(CLF_FORMAT,
-                         "%s has %lld line%s and %s has %lld; line by line they must be translations",
+                         "%s has %lld line%s, but %s has %lld; line N of one file must be the translation of "
+                         "line N of the other",
                          corpus->source_path, (long long)lines, lines == 1 ? "" : "s", corpus->target_path,
                          (long long)others);
     }
     if (lines > INT_MAX) {
-        return clf__fail(CLF_FORMAT, "%s: has %lld lines, more than the %d that can be counted",
+        return clf__fail(CLF_FORMAT, "%s: has %lld lines, more than the limit of %d; use fewer lines",
                          corpus->source_path, (long long)lines, INT_MAX);
     }
     corpus->lines = (int)lines;
@@ -117,8 +118,8 @@ static clf_status read_more(struct clf__corpus_file *file)
     uint64_t left = file->file.size - file->at;
     size_t kept = file->end - file->first;
     if (kept >= MAX_LINE_BYTES) {
-        return clf__fail(CLF_FORMAT, "%s: has a line of more than %d bytes; is it text?", file->file.path,
-                         (int)MAX_LINE_BYTES);
+        return clf__fail(CLF_FORMAT, "%s: has a line of more than %d bytes; check that it is a text file",
+                         file->file.path, (int)MAX_LINE_BYTES);
     }
     if (file->first > 0) {
         memmove(file->bytes, file->bytes + file->first, kept);
@@ -206,8 +207,8 @@ clf_status clf__corpus_check(struct clf__corpus *corpus)
     clf__corpus_rewind(corpus);
     return whole ? CLF_OK
                  : clf__fail(CLF_FORMAT,
-                             "%s: no line has one tab, between source and target (line 1 has %zu); is the "
-                             "second file missing?",
+                             "%s: no line consists of a source and a target separated by one tab (line 1 has "
+                             "%zu tabs); name a second file, or correct this one",
                              corpus->source_path, tabs);
 }
 

@@ -42,7 +42,7 @@ static void leave_out(struct loading *loading, enum clf__left_out kind, int line
         *first = (struct clf__left_out_line){.line = line, .path = path};
         snprintf(first->reason, sizeof first->reason, "%s", reason);
     }
-    clf__log(CLF_LOG_DEBUG, "%s: line %d is left out: %s", path ? path : loading->options->source_path, line,
+    clf__log(CLF_LOG_DEBUG, "%s: line %d is skipped: %s", path ? path : loading->options->source_path, line,
              reason);
 }
 
@@ -79,7 +79,7 @@ static clf_status measure_frames(struct loading *loading, struct clf__corpus_tex
 static clf_status encode_side(struct loading *loading, struct clf__corpus_text line, int target)
 {
     if (line.size > 0 && memchr(line.text, '\0', line.size)) {
-        return clf__fail(CLF_TEXT, "there is a NUL byte in it");
+        return clf__fail(CLF_TEXT, "the line contains a NUL byte");
     }
     if (!target && loading->config->feature_size > 0) {
         return measure_frames(loading, line);
@@ -94,7 +94,7 @@ static clf_status encode(const char **path, struct loading *loading, const struc
     const struct clf__dataset_options *options = loading->options;
     *path = options->source_path;
     if (pair->is_torn) {
-        return clf__fail(CLF_TEXT, "it does not have exactly one tab, between source and target");
+        return clf__fail(CLF_TEXT, "the line does not have exactly one tab, between source and target");
     }
     CLF__TRY(encode_side(loading, pair->source, 0));
     *path = options->target_path ? options->target_path : options->source_path;
@@ -227,13 +227,13 @@ static clf_status fail_empty(const struct loading *loading)
     const char *and = target ? " and " : "";
     target = target ? target : "";
     if (report->lines == 0) {
-        return clf__fail(CLF_FORMAT, "%s%s%s: no usable pair, because there is no line", source, and, target);
+        return clf__fail(CLF_FORMAT, "%s%s%s: no usable pairs: there are no lines", source, and, target);
     }
     const struct clf__left_out_line *first = find_first(report);
     return clf__fail(
         CLF_FORMAT,
-        "%s%s%s: no usable pair: of %d lines %d are empty, %d too long, %d broken; line %d%s%s: %s", source,
-        and, target, report->lines, report->left_out[CLF__EMPTY], report->left_out[CLF__TOO_LONG],
+        "%s%s%s: no usable pairs: of %d lines, %d are empty, %d too long and %d invalid; line %d%s%s: %s",
+        source, and, target, report->lines, report->left_out[CLF__EMPTY], report->left_out[CLF__TOO_LONG],
         report->left_out[CLF__BROKEN], first->line, first->path ? " of " : "", first->path ? first->path : "",
         first->reason);
 }
@@ -257,10 +257,10 @@ static clf_status finish_frames(struct loading *loading)
         clf__frame_maker_free(dataset->maker);
         dataset->maker = NULL;
     } else {
-        clf__log(
-            CLF_LOG_INFO,
-            "%s: the frames of %d recordings are made again for each batch, because only %lld MiB are kept",
-            loading->options->source_path, loading->made_anew, (long long)(dataset->kept_bytes >> 20));
+        clf__log(CLF_LOG_INFO,
+                 "%s: the frames of %d recordings are computed again for each batch, because at most %lld "
+                 "MiB of frames are kept in memory",
+                 loading->options->source_path, loading->made_anew, (long long)(dataset->kept_bytes >> 20));
     }
     return CLF_OK;
 }

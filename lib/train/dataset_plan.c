@@ -155,7 +155,8 @@ static clf_status plan(struct clf__dataset *dataset, const struct clf__batching 
     struct size most = {0};
     cut(dataset, batching, &most);
     if (most.source > INT_MAX || most.target > INT_MAX) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a batch of %lld tokens is more than can be counted",
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "a batch of %lld tokens exceeds the limit; use a smaller batch-tokens",
                          (long long)(most.source > most.target ? most.source : most.target));
     }
     CLF__TRY(make_room(dataset, &most));
@@ -181,9 +182,11 @@ int clf__dataset_batches(const struct clf__dataset *dataset)
 /* Fails if a file has changed since it was measured. */
 static clf_status check_frames(const char *path, int64_t rows, int expected)
 {
-    return rows == expected ? CLF_OK
-                            : clf__fail(CLF_FILE, "%s: has %lld frames, but had %d when training started",
-                                        path, (long long)rows, expected);
+    return rows == expected
+               ? CLF_OK
+               : clf__fail(CLF_FILE,
+                           "%s: has %lld frames, but had %d when training started; restore the file", path,
+                           (long long)rows, expected);
 }
 
 static clf_status read_frames(float *target, const char *path, int rows, int width)

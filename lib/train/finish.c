@@ -95,8 +95,8 @@ static clf_status publish_best(const struct clf__run *run)
     CLF__TRY(find_best(&path, &update, run));
     if (best && update != best->update) {
         clf__log(CLF_LOG_WARNING,
-                 "%s: the model is the checkpoint of update %lld, the best one that was kept; the checkpoint "
-                 "of update %lld, the best validation, was not kept",
+                 "%s: the model is the checkpoint of update %lld, the best one that still exists; the "
+                 "checkpoint of update %lld, with the best validation, was not kept",
                  run->output, (long long)update, (long long)best->update);
     }
     clf_status status = publish(run->output, path ? path : run->saved);
@@ -109,13 +109,14 @@ static clf_status finish_average(const struct clf__run *run)
     struct clf__names paths = {0};
     clf_status status = list_validated(&paths, run, run->settings.average);
     if (status == CLF_OK && paths.count == 0) {
-        clf__log(CLF_LOG_WARNING, "%s: the model is the best checkpoint, because there is none to average",
+        clf__log(CLF_LOG_WARNING,
+                 "%s: the model is the best checkpoint, because there are no checkpoints to average",
                  run->output);
         status = publish_best(run);
     } else if (status == CLF_OK) {
         if (paths.count < run->settings.average) {
             clf__log(CLF_LOG_WARNING,
-                     "%s: the model is the mean of only %d checkpoints, because there are no more",
+                     "%s: the model is the average of only %d checkpoints, because there are no more",
                      run->output, paths.count);
         }
         status = publish_mean(run, &paths);

@@ -62,18 +62,16 @@ static clf_status check_end(const struct clf__run *run)
     const struct clf__train_state *state = &run->state;
     int epochs = state->epoch - (state->batch == 0); /* epochs begun */
     if (settings->max_updates > 0 && settings->max_updates < state->update) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "max-updates: is %lld, but the run of %s has had %lld; take as many or more, or another "
-            "folder",
-            (long long)settings->max_updates, run->output, (long long)state->update);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "max-updates: is %lld, but the run in %s has already made %lld updates; use at "
+                         "least that number, or another folder",
+                         (long long)settings->max_updates, run->output, (long long)state->update);
     }
     if (settings->max_epochs > 0 && settings->max_epochs < epochs) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "max-epochs: is %lld, but the run of %s has begun %d; take as many or more, or another "
-            "folder",
-            (long long)settings->max_epochs, run->output, epochs);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "max-epochs: is %lld, but the run in %s has already started epoch %d; use at least "
+                         "that number, or another folder",
+                         (long long)settings->max_epochs, run->output, epochs);
     }
     return CLF_OK;
 }
@@ -105,8 +103,8 @@ static clf_status check_owner(const char *output, const char *from)
         return clf__fail(CLF_BAD_ARGUMENT, "%s: is a file; choose a folder for the model", output);
     }
     if (from && clf__folder_is(output, from)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: is the folder of from; choose another one for the model",
-                         output);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%s: is also the folder of from; choose another folder for the model", output);
     }
     CLF__TRY(clf__file_exists_in(&is_model, output, "config.json"));
     CLF__TRY(clf__file_exists_in(&is_run, output, "recipe.json"));
@@ -115,11 +113,11 @@ static clf_status check_owner(const char *output, const char *from)
     }
     return is_model && !(is_run && has_checkpoints)
                ? clf__fail(CLF_BAD_ARGUMENT,
-                           "%s: holds a model that %s; take another folder, and this one with from to train "
-                           "it further",
+                           "%s: holds a model that %s; choose another folder, and to train this model "
+                           "further, pass its folder as from",
                            output,
-                           is_run ? "was finished, without a checkpoint to resume from"
-                                  : "was not trained there (it has no recipe.json)")
+                           is_run ? "was finished and has no checkpoint to resume from"
+                                  : "was not trained there (recipe.json is missing)")
                : CLF_OK;
 }
 
@@ -160,7 +158,8 @@ clf_status clf__run_follow_checkpoint(struct clf__run *run, int64_t update)
     CLF__TRY(clf__checkpoints_watch(&run->checkpoints, run->output));
     CLF__TRY(clf__checkpoints_path(&run->saved, &run->checkpoints, update));
     if (!clf__folder_exists(run->saved)) {
-        return clf__fail(CLF_FILE, "%s: does not exist, but rank 0 has it; all ranks need the same folder %s",
+        return clf__fail(CLF_FILE,
+                         "%s: does not exist on this rank, but on rank 0; all ranks need the same folder %s",
                          run->saved, run->output);
     }
     run->state = (struct clf__train_state){.epoch = 1};

@@ -82,14 +82,12 @@ static clf_status check_memory(struct clf_device *device, const char *folder)
     double count = count_trained(&list), wanted = count * BYTES_A_VALUE;
     double there = (double)clf__device_free_bytes(device);
     clf__parameter_list_free(&list);
-    return wanted <= there
-               ? CLF_OK
-               : clf__fail(
-                     CLF_DEVICE_MEMORY,
-                     "training %.0f parameters takes %.1f GiB of the device's memory at least (weights, "
-                     "gradients and two moments), and %.1f are free; take a smaller model, or another "
-                     "device",
-                     count, wanted / gib, there / gib);
+    return wanted <= there ? CLF_OK
+                           : clf__fail(CLF_DEVICE_MEMORY,
+                                       "training %.0f parameters requires at least %.1f GiB of device memory "
+                                       "(weights, gradients and two moments), but %.1f GiB are free; use a "
+                                       "smaller model or another device",
+                                       count, wanted / gib, there / gib);
 }
 
 static clf_status draw_weights(const char *folder, const struct clf__run *run)
@@ -97,8 +95,8 @@ static clf_status draw_weights(const char *folder, const struct clf__run *run)
     clf_status status = clf__model_initialise(folder, (uint64_t)run->settings.seed, run->hooks.interrupted,
                                               run->hooks.payload);
     return status == CLF_INTERRUPTED
-               ? clf__fail(status, "training was interrupted before its first update, while weights were "
-                                   "drawn; run the same command to start again")
+               ? clf__fail(status, "training was interrupted before its first update, while initialising the "
+                                   "weights; run the same command to start again")
                : status;
 }
 
@@ -109,8 +107,8 @@ static clf_status make_new(const char *folder, const struct clf__run *run)
     clf_status status =
         clf__tokenizer_files_make(&description, folder, settings, run->hooks.interrupted, run->hooks.payload);
     if (status == CLF_INTERRUPTED) {
-        return clf__fail(status, "training was interrupted before its first update, while a vocabulary was "
-                                 "learned; run the same command to start again");
+        return clf__fail(status, "training was interrupted before its first update, while learning a "
+                                 "vocabulary; run the same command to start again");
     }
     CLF__TRY(status);
     CLF__TRY(clf__model_describe(folder, &description));
@@ -166,10 +164,10 @@ static clf_status check_system(const struct clf__config *config, const struct cl
     enum clf__system wanted = (enum clf__system)settings->preset;
     return config->system == wanted
                ? CLF_OK
-               : clf__fail(
-                     CLF_BAD_ARGUMENT,
-                     "from: %s is a model of %s, but the run was started with one of %s; take another folder",
-                     settings->from, clf__system_word(config->system), clf__system_word(wanted));
+               : clf__fail(CLF_BAD_ARGUMENT,
+                           "from: %s is a model of architecture %s, but the run was started with %s; choose "
+                           "another folder",
+                           settings->from, clf__system_word(config->system), clf__system_word(wanted));
 }
 
 static clf_status make_from(const char *folder, const struct clf__settings *settings)

@@ -33,7 +33,7 @@ static clf_status list_moments(struct clf__parameter_list *out, const struct clf
             snprintf(item->name + length, sizeof item->name - length, "%s", moment_suffixes[i % MOMENTS]);
         if (written < 0 || (size_t)written >= sizeof item->name - length) {
             clf__free(out->items);
-            return clf__fail(CLF_UNSUPPORTED, "the parameter \"%s\" has too long a name for its moments",
+            return clf__fail(CLF_UNSUPPORTED, "the name of parameter \"%s\" is too long to name its moments",
                              list->items[i / MOMENTS].name);
         }
     }
@@ -49,7 +49,7 @@ static clf_status read_value(void *user, int index, float *target)
     for (size_t i = 0; i < count && parameter->is_trained; i++) {
         if (!isfinite(target[i])) {
             return clf__fail(CLF_UNSUPPORTED,
-                             "the weights hold NaN or infinity, first in %s; " CLF__ADVICE_DIVERGED,
+                             "the weights contain NaN or infinity, first in %s; " CLF__ADVICE_DIVERGED,
                              parameter->name);
         }
     }
@@ -222,7 +222,7 @@ static clf_status restore_moment(struct clf__training *training, const struct fi
     const struct clf__stored_tensor *tensor = find(files, parameter->name);
     size_t count = numbers_of(parameter);
     if (!tensor || tensor->type != CLF__STORED_F32 || tensor->size != count * sizeof(float)) {
-        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" of the optimizer is missing or has another shape",
+        return clf__fail(CLF_FORMAT, "%s: optimizer tensor \"%s\" is missing or has another shape",
                          files->folder, parameter->name);
     }
     float *values = NULL;

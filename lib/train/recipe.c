@@ -107,11 +107,11 @@ clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const cha
 {
     static const char *const on[] = {"true"};
     if (name == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the name of the recipe's choice is NULL");
+        return clf__fail(CLF_BAD_ARGUMENT, "recipe: the name of the setting is NULL");
     }
     int index = clf__recipe_find(name);
     if (index < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "\"%.64s\" is not a setting of a recipe", name);
+        return clf__fail(CLF_BAD_ARGUMENT, "recipe: unknown setting \"%.64s\"", name);
     }
     for (int i = 0; i < count; i++) {
         if (values == NULL || values[i] == NULL) {

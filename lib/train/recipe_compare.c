@@ -129,10 +129,10 @@ clf_status clf__recipe_check_same(const struct clf_recipe *recipe, const struct 
         struct clf__texts now = clf__recipe_words(recipe, i), then = clf__recipe_words(begun, i);
         struct difference found;
         if (!may_change(recipe, i) && find_difference(&found, clf__recipe_entry(i), now, then)) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "%s: is %.200s, but %s was started with %.200s; use that, or another folder",
-                             keys[i].name, found.now ? found.now : "not chosen", folder,
-                             found.then ? found.then : "none");
+            return clf__fail(
+                CLF_BAD_ARGUMENT,
+                "%s: is %.200s, but %s was started with %.200s; use that value or another folder",
+                keys[i].name, found.now ? found.now : "not set", folder, found.then ? found.then : "none");
         }
     }
     return CLF_OK;

@@ -64,7 +64,7 @@ static clf_status add_texts(struct clf__names *words, const json_t *array)
     for (size_t i = 0; i < json_array_size(array); i++) {
         const json_t *item = json_array_get(array, i);
         if (!json_is_string(item) || words->count == MAX_PAIRS) {
-            return clf__fail(CLF_FORMAT, "is not a list of files");
+            return clf__fail(CLF_FORMAT, "must be a list of file names");
         }
         CLF__TRY(add_word(words, "", json_string_value(item)));
     }
@@ -89,8 +89,8 @@ static clf_status read_words(struct clf__names *words, enum clf__recipe_kind kin
     if ((kind == CLF__NUMBER || kind == CLF__WHOLE_NUMBER) && json_is_number(value)) {
         return add_scalar(words, "", value);
     }
-    return clf__fail(CLF_FORMAT, "is not %s",
-                     kind == CLF__PAIRS                                 ? "an object of keys of config.json"
+    return clf__fail(CLF_FORMAT, "must be %s",
+                     kind == CLF__PAIRS                                 ? "an object of config.json keys"
                      : kind == CLF__SWITCH                              ? "true or false"
                      : kind == CLF__NUMBER || kind == CLF__WHOLE_NUMBER ? "a number"
                                                                         : "a string");
@@ -100,7 +100,7 @@ static clf_status load_key(struct clf_recipe *recipe, const char *name, const js
 {
     int index = clf__recipe_find(name);
     if (index < 0) {
-        return clf__fail(CLF_FORMAT, "%s: \"%.64s\" is not a setting of a recipe", path, name);
+        return clf__fail(CLF_FORMAT, "%s: unknown setting \"%.64s\"; remove it", path, name);
     }
     struct clf__names words = {0};
     clf_status status = read_words(&words, clf__recipe_entry(index)->kind, value);
@@ -121,7 +121,7 @@ static clf_status load_key(struct clf_recipe *recipe, const char *name, const js
 
 static clf_status check_path(const char *path)
 {
-    return path != NULL ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the path of the recipe's file is NULL");
+    return path != NULL ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "recipe: the path of the file is NULL");
 }
 
 clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path)
@@ -199,7 +199,7 @@ clf_status clf_recipe_write(const struct clf_recipe *recipe, const char *path)
     }
     clf_status status =
         failed ? clf__fail(CLF_OUT_OF_MEMORY,
-                           "%s: not enough host memory to write it, or a value is not UTF-8", path)
+                           "%s: cannot be written: not enough host memory, or a value is not UTF-8", path)
                : clf__json_write(path, root, JSON_REAL_PRECISION(REAL_DIGITS));
     json_decref(root);
     return status;

@@ -13,7 +13,7 @@ clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct 
         if (clf__recipe_entry(i)->change == CLF__CHANGE_OF_MODEL &&
             clf__recipe_is_chosen(recipe, keys[i].name)) {
             return clf__fail(CLF_BAD_ARGUMENT,
-                             "%s: cannot be chosen with from, whose folder determines it; remove it",
+                             "%s: cannot be combined with from, which determines it; remove it",
                              keys[i].name);
         }
     }
@@ -21,8 +21,10 @@ clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct 
         const char *word = config->items[i];
         size_t length = strcspn(word, "=");
         if (length < 7 || strncmp(word + length - 7, "dropout", 7) != 0) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "config: \"%.64s\" cannot be chosen with from: only dropout can change", word);
+            return clf__fail(
+                CLF_BAD_ARGUMENT,
+                "config: \"%.64s\" cannot be combined with from, which permits only dropout keys; remove it",
+                word);
         }
     }
     return CLF_OK;
@@ -34,8 +36,8 @@ static clf_status take(struct clf_recipe *recipe, const char *preset, const char
     int index = clf__recipe_find("preset");
     const char *chosen = clf__recipe_words(recipe, index).items[0];
     if (clf__recipe_is_chosen(recipe, "preset") && strcmp(chosen, preset) != 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "preset: is %s, but %s is a model of %s; remove it", chosen, where,
-                         preset);
+        return clf__fail(CLF_BAD_ARGUMENT, "preset: is %s, but the architecture of %s is %s; remove preset",
+                         chosen, where, preset);
     }
     return clf__recipe_take(recipe, index, &preset, 1);
 }
@@ -46,12 +48,11 @@ static clf_status check_start(const struct clf__config *config, const char *fold
 {
     return config->decoder_start_id == config->start_id
                ? CLF_OK
-               : clf__fail(
-                     CLF_UNSUPPORTED,
-                     "from: %s begins with a prompt (\"decoder_start_token_id\" %d is not "
-                     "\"bos_token_id\" %d), and models of speech are trained without one; take a folder "
-                     "that train made",
-                     folder, config->decoder_start_id, config->start_id);
+               : clf__fail(CLF_UNSUPPORTED,
+                           "from: the decoder of %s starts with a prompt (\"decoder_start_token_id\" is %d, "
+                           "\"bos_token_id\" is %d), which training of speech models does not support; use a "
+                           "model trained by `clformer train`",
+                           folder, config->decoder_start_id, config->start_id);
 }
 
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
@@ -71,8 +72,10 @@ clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
     clf_status start = takes_frames ? check_start(&config, folder.items[0]) : CLF_OK;
     clf__config_free(&config);
     if (!is_trained) {
-        return clf__fail(CLF_UNSUPPORTED, "from: %s is a model of %s, which runs but is not trained yet",
-                         folder.items[0], preset);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "from: %s has architecture %s, which cannot be trained; use a model of a preset's architecture",
+            folder.items[0], preset);
     }
     return start != CLF_OK ? start : take(recipe, preset, folder.items[0]);
 }

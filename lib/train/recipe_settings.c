@@ -10,15 +10,15 @@ static int takes_frames(const struct clf__settings *settings)
 static clf_status check_vocabularies(const struct clf__settings *settings)
 {
     if (settings->target_vocabulary && !settings->separate_vocabularies && !takes_frames(settings)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "target-vocabulary: needs separate-vocabularies");
+        return clf__fail(CLF_BAD_ARGUMENT, "target-vocabulary: requires separate-vocabularies; add it");
     }
     if (settings->separate_vocabularies && !settings->source_vocabulary != !settings->target_vocabulary) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s-vocabulary: is missing beside the other side's",
+        return clf__fail(CLF_BAD_ARGUMENT, "%s-vocabulary: is missing; pass the vocabularies of both sides",
                          settings->source_vocabulary ? "target" : "source");
     }
     int has_words = settings->tokens || takes_frames(settings);
     if (!has_words && settings->vocabulary < 8) {
-        return clf__fail(CLF_BAD_ARGUMENT, "vocabulary: %lld pieces are too few; take 8 or more",
+        return clf__fail(CLF_BAD_ARGUMENT, "vocabulary: %lld tokens are too few; use 8 or more",
                          (long long)settings->vocabulary);
     }
     return CLF_OK;
@@ -27,25 +27,30 @@ static clf_status check_vocabularies(const struct clf__settings *settings)
 static clf_status check(const struct clf__settings *settings, const struct clf_recipe *recipe)
 {
     if (settings->train.count == 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "train: is missing, the text to learn from");
+        return clf__fail(CLF_BAD_ARGUMENT, "train: is missing; pass the training data");
     }
     if (takes_frames(settings) && settings->train.count + settings->valid.count > 2) {
-        return clf__fail(CLF_BAD_ARGUMENT, "train: speech takes one table, and valid another");
+        return clf__fail(CLF_BAD_ARGUMENT, "train: a speech model reads one table of recordings for train "
+                                           "and one for valid; pass one file each");
     }
     if (takes_frames(settings) && (settings->tokens || settings->source_vocabulary)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: speech has no source text and characters as target",
-                         settings->tokens ? "tokens" : "source-vocabulary");
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "%s: cannot be used with a speech model, which reads recordings and writes characters; remove it",
+            settings->tokens ? "tokens" : "source-vocabulary");
     }
     if (settings->schedule == CLF__LINEAR && settings->max_updates <= settings->warm_up) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "max-updates: schedule linear ends there, so it must be more than warm-up (%lld)",
-                         (long long)settings->warm_up);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "max-updates: schedule linear ends at max-updates; set it to more than warm-up (%lld)",
+            (long long)settings->warm_up);
     }
     if (settings->average > 0 && settings->valid.count == 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "average: needs valid, whose checkpoints are averaged");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "average: requires valid, because checkpoints are made at validations; add valid");
     }
     if (settings->best == CLF__BEST_BLEU && settings->bleu == CLF__BLEU_NONE) {
-        return clf__fail(CLF_BAD_ARGUMENT, "best: cannot be bleu where bleu is none");
+        return clf__fail(CLF_BAD_ARGUMENT, "best: cannot be bleu if bleu is none; change one of them");
     }
     if (settings->from) {
         return clf__recipe_check_from(recipe, &settings->config);

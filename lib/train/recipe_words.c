@@ -9,7 +9,7 @@ static clf_status check_pair(const char *name, const char *word)
 {
     size_t length = strcspn(word, "=");
     if (length == 0 || word[length] == '\0' || word[length + 1] == '\0') {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not KEY=VALUE", name, word);
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not of the form KEY=VALUE", name, word);
     }
     if (clf__model_has_key(word, length)) {
         return CLF_OK;
@@ -36,8 +36,8 @@ static clf_status parse_whole_number(int64_t *out, const char *name, const struc
     int kind;
     CLF__TRY(clf__recipe_parse_number(&kind, &number, out, word));
     if (kind != 2 || number < entry->low || number > entry->high) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not a whole number from %.0f to %.0f", name,
-                         word, entry->low, entry->high);
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is not an integer from %.0f to %.0f", name, word,
+                         entry->low, entry->high);
     }
     return CLF_OK;
 }
@@ -66,7 +66,7 @@ static clf_status parse_word(int *out, const char *name, const char *words, cons
         }
         next += length + (next[length] == '|');
     }
-    return clf__fail(CLF_BAD_ARGUMENT, "%s: \"%.64s\" is none of %s", name, word, words);
+    return clf__fail(CLF_BAD_ARGUMENT, "%s: unknown value \"%.64s\"; use one of %s", name, word, words);
 }
 
 clf_status clf__recipe_parse(void *out, int index, const char *word)
@@ -96,7 +96,7 @@ clf_status clf__recipe_check(int index, const char *const *words, int count)
     const struct clf__recipe_entry *entry = clf__recipe_entry(index);
     int most = entry->kind == CLF__PAIRS ? count : entry->kind == CLF__TEXTS ? 2 : 1;
     if (count < 1 || count > most) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: expects %s, but %d values were given", key->name,
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: requires %s, but %d values were given", key->name,
                          key->value ? key->value : "true or false", count);
     }
     for (int i = 0; i < count; i++) {

@@ -51,17 +51,16 @@ static void name_lines(char text[MAX_LINES_TEXT], const int *lines, int count)
 
 static void say_left_out(const struct clf__dataset_report *report, const struct clf__texts *texts)
 {
-    static const char *const words[CLF__LEFT_OUT_KINDS] = {"empty", "too long", "broken"};
+    static const char *const words[CLF__LEFT_OUT_KINDS] = {"empty", "too long", "invalid"};
     int is_pair = texts->count > 1;
     for (int i = 0; i < CLF__LEFT_OUT_KINDS; i++) {
         if (report->left_out[i] > 0) {
             const struct clf__left_out_line *first = &report->first[i];
             char lines[MAX_LINES_TEXT];
             name_lines(lines, report->named_lines[i], report->left_out[i]);
-            clf__log(CLF_LOG_WARNING, "%s%s%s: %d of %d lines %s no part, because %s %s: %sline %d%s%s: %s",
+            clf__log(CLF_LOG_WARNING, "%s%s%s: skipped %d of %d lines (%s): %sline %d%s%s: %s",
                      texts->items[0], is_pair ? " and " : "", is_pair ? texts->items[1] : "",
-                     report->left_out[i], report->lines, report->left_out[i] > 1 ? "have" : "has",
-                     report->left_out[i] > 1 ? "they are" : "it is", words[i], lines, first->line,
+                     report->left_out[i], report->lines, words[i], lines, first->line,
                      first->path ? " of " : "", first->path ? first->path : "", first->reason);
         }
     }
@@ -106,10 +105,11 @@ static clf_status keep_checksum(char kept[CLF__CHECKSUM_TEXT], uint64_t checksum
     char text[CLF__CHECKSUM_TEXT];
     snprintf(text, sizeof text, "%016" PRIx64, checksum);
     if (kept[0] != '\0' && strcmp(kept, text) != 0) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s%s%s: is not the text that %s was started with; use that text, or another folder",
-                         texts->items[0], texts->count > 1 ? " and " : "",
-                         texts->count > 1 ? texts->items[1] : "", output);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "%s%s%s: differs from the text with which %s was started; use the same text or another folder",
+            texts->items[0], texts->count > 1 ? " and " : "", texts->count > 1 ? texts->items[1] : "",
+            output);
     }
     memcpy(kept, text, sizeof text);
     return CLF_OK;
@@ -123,8 +123,8 @@ static clf_status keep_data(struct clf__run *run)
     const struct clf__dataset_report *report = &run->train_report;
     if (state->pairs > 0 && (state->pairs != report->pairs || state->lines != report->lines)) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s: has %d pairs of %d lines, but %s was started with %d of %d; use that text, or "
-                         "another folder",
+                         "%s: has %d pairs in %d lines, but %s was started with %d pairs in %d lines; use "
+                         "the same text or another folder",
                          run->settings.train.items[0], report->pairs, report->lines, run->output,
                          state->pairs, state->lines);
     }
@@ -296,8 +296,8 @@ static void warn_of_warm_up(const struct clf__run *run)
     if (run->state.update == 0 && updates > 0 && updates < settings->warm_up) {
         int by_updates = settings->max_updates == updates;
         clf__log(CLF_LOG_WARNING,
-                 "warm-up: is %lld updates, but the run has %s%lld by %s, so the learning rate never reaches "
-                 "its peak; take a shorter one",
+                 "warm-up: is %lld updates, but the run has only %s%lld (%s), so the learning rate never "
+                 "reaches its maximum; use a shorter warm-up",
                  (long long)settings->warm_up, by_updates ? "" : "about ", (long long)updates,
                  by_updates ? "max-updates" : "max-epochs");
     }
@@ -338,8 +338,8 @@ static clf_status take_recipe(struct clf__run *run)
     CLF__TRY(clf__recipe_settings(&run->settings, run->recipe));
     if (run->settings.micro_batches % ranks->size != 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "micro-batches: is %lld, which %d ranks cannot share evenly; use a multiple of %d "
-                         "(it determines the size of an update and belongs to the recipe)",
+                         "micro-batches: %lld cannot be divided evenly among %d ranks; use a multiple of %d "
+                         "(micro-batches determines the size of an update and belongs to the recipe)",
                          (long long)run->settings.micro_batches, ranks->size, ranks->size);
     }
     return CLF_OK;

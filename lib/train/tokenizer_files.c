@@ -130,7 +130,7 @@ static clf_status read_words(struct clf__token_counts *counts, const char *path)
         }
         size_t length = (size_t)(word_end - text);
         if (memchr(text, '\0', length)) {
-            status = clf__fail(CLF_FORMAT, "%s: line %d: holds a NUL byte", path, pair.line);
+            status = clf__fail(CLF_FORMAT, "%s: line %d: contains a NUL byte", path, pair.line);
         } else if (clf__utf8_check(text, length) != CLF_OK) {
             status = clf__fail_in(CLF_FORMAT, "%s: line %d", path, pair.line);
         } else if (length > 0) {
@@ -166,7 +166,7 @@ static clf_status write_pieces(struct made *made, const struct making *making, c
 static clf_status fail_empty(const struct making *making, const struct side *side)
 {
     struct names names = find_names(making, side);
-    return side->given ? clf__fail(CLF_TEXT, "%s: has no token for a vocabulary", side->given)
+    return side->given ? clf__fail(CLF_TEXT, "%s: has no tokens for a vocabulary", side->given)
                        : clf__fail(CLF_TEXT, "%s%s%s: has no text for a vocabulary", names.first, names.and,
                                    names.second);
 }
@@ -286,10 +286,10 @@ static clf_status train_model(const struct making *making, const struct side *si
     sentences.stride = (int)((count + MAX_SENTENCES - 1) / MAX_SENTENCES);
     sentences.stride = sentences.stride < 1 ? 1 : sentences.stride;
     struct names names = find_names(making, side);
-    clf__log(CLF_LOG_NOTICE, "%s%s%s: learning a vocabulary of %d pieces", names.first, names.and,
+    clf__log(CLF_LOG_NOTICE, "%s%s%s: learning a vocabulary of %d tokens", names.first, names.and,
              names.second, size);
     if (sentences.stride > 1) {
-        clf__log(CLF_LOG_NOTICE, "%s%s%s: SentencePiece learns from each %dth of %d lines", names.first,
+        clf__log(CLF_LOG_NOTICE, "%s%s%s: SentencePiece learns from every %dth of %d lines", names.first,
                  names.and, names.second, sentences.stride, sentences.corpus.lines);
     }
     /* The model's unknown token is one of the special tokens. */
@@ -379,9 +379,9 @@ static clf_status check_ids(const struct making *making, const struct side *side
                           : made->pad_id < 0                  ? "<pad>"
                           : needs_start && made->start_id < 0 ? "<s>"
                                                               : NULL;
-    return missing
-               ? clf__fail(CLF_FORMAT, "%s: has no \"%s\"", side->given ? side->given : side->file, missing)
-               : CLF_OK;
+    return missing ? clf__fail(CLF_FORMAT, "%s: the token \"%s\" is missing; add it",
+                               side->given ? side->given : side->file, missing)
+                   : CLF_OK;
 }
 
 static clf_status make_side(struct made *made, const struct making *making, const struct side *side)
@@ -407,9 +407,10 @@ static clf_status make_vocabularies(struct clf__model_description *out, const st
         CLF__TRY(make_side(&target, making, &second));
         if (source.end_id != target.end_id || source.pad_id != target.pad_id ||
             source.start_id != target.start_id) {
-            return clf__fail(CLF_FORMAT, "%s and %s do not agree on the ids of <s>, </s> and <pad>",
-                             first.given ? first.given : first.file,
-                             second.given ? second.given : second.file);
+            return clf__fail(
+                CLF_FORMAT,
+                "%s and %s: have different ids for <s>, </s> or <pad>; give these tokens the same ids",
+                first.given ? first.given : first.file, second.given ? second.given : second.file);
         }
     }
     out->source_vocabulary = frames ? 0 : source.size;
@@ -449,15 +450,20 @@ static clf_status check(const struct making *making)
     const struct clf__settings *settings = making->settings;
     int special = count_specials(&making->specials);
     if (settings->vocabulary > 0 && settings->vocabulary <= special) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary of %d has no room for text beside %d special tokens",
-                         (int)settings->vocabulary, special);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "vocabulary: %d has no room for text in addition to %d special tokens; use a larger one",
+            (int)settings->vocabulary, special);
     }
     if (making->family->takes_frames && settings->separate_vocabularies) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a model that reads frames has one vocabulary");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "separate-vocabularies: cannot be used with a speech model; remove it");
     }
     int is_given = settings->source_vocabulary || settings->target_vocabulary;
     if (is_given && !settings->tokens && !making->family->takes_frames) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a vocabulary can be given only for tokens and for transcripts");
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "source-vocabulary and target-vocabulary: require tokens or a speech model; remove them");
     }
     return CLF_OK;
 }

@@ -48,15 +48,15 @@ static void say_end(const struct clf__run *run)
         const struct clf__validated *best =
             clf__train_state_best(&run->state, (enum clf__best)run->settings.best);
         clf__log(CLF_LOG_NOTICE,
-                 "training ends by patience: %lld validations without an improvement since update %lld",
+                 "training ends by patience: %lld validations without improvement since update %lld",
                  (long long)count_since_best(run), (long long)best->update);
     } else if (strcmp(end, "minutes") == 0) {
         clf__log(CLF_LOG_NOTICE,
-                 "training ends at minutes %g, after update %lld; run the same command to resume",
+                 "training ends after %g minutes, at update %lld; run the same command to resume",
                  run->settings.minutes, (long long)run->state.update);
     } else {
         clf__log(
-            CLF_LOG_NOTICE, "training ends at %s %lld", end,
+            CLF_LOG_NOTICE, "training ends: %s %lld reached", end,
             (long long)(strcmp(end, "max-updates") == 0 ? run->state.update : (int64_t)run->state.epoch - 1));
     }
 }
@@ -92,7 +92,7 @@ static clf_status interrupted(const struct clf__run *run)
     }
     return clf__fail(CLF_INTERRUPTED,
                      "training was interrupted after update %lld; run the same command to resume from %s, "
-                     "which translate can also use as a model",
+                     "which can also be used as a model",
                      (long long)run->state.update, run->saved);
 }
 
@@ -104,7 +104,7 @@ static clf_status check_gradients(const struct clf__run *run)
         return CLF_OK;
     }
     return clf__fail(CLF_UNSUPPORTED,
-                     "the gradients of %lld updates in a row are not finite, the last of update "
+                     "the gradients of %lld consecutive updates are not finite, the last of them update "
                      "%lld; " CLF__ADVICE_DIVERGED "; the last checkpoint is %s",
                      (long long)state->skipped_in_a_row, (long long)state->update, last_checkpoint(run));
 }
@@ -217,7 +217,7 @@ clf_status clf__run_save(struct clf__run *run)
     }
     status = ranks->agree(ranks, status);
     if (status == CLF_FILE || status == CLF_UNSUPPORTED) {
-        return clf__fail_in(status, "update %lld is not saved, the last checkpoint is %s",
+        return clf__fail_in(status, "update %lld was not saved (last checkpoint: %s)",
                             (long long)run->state.update, last_checkpoint(run));
     }
     CLF__TRY(status);

@@ -125,7 +125,7 @@ static clf_status skip(struct clf__run *run)
     state->skipped++;
     state->skipped_in_a_row++;
     CLF__TRY(clf__training_clear(run->training));
-    clf__log(CLF_LOG_WARNING, "update %lld is skipped: its gradients are not finite",
+    clf__log(CLF_LOG_WARNING, "update %lld is skipped, because its gradients are not finite",
              (long long)state->update);
     return CLF_OK;
 }

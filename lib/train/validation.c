@@ -134,7 +134,7 @@ clf_status clf__run_validate(struct clf__run *run)
     CLF__TRY(evaluate(run, &validated));
     if (!isfinite(validated.loss) || !isfinite(validated.nll)) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "the validation loss of update %lld is not finite; " CLF__ADVICE_DIVERGED,
+                         "the validation loss at update %lld is not finite; " CLF__ADVICE_DIVERGED,
                          (long long)run->state.update);
     }
     clf_status status = translate(run, &validated, &translated);

@@ -77,7 +77,7 @@ clf_status clf_wer_corpus(struct clf_wer *out, const char *const *hypotheses, co
 {
     *out = (struct clf_wer){0};
     if (count < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the word error rate of %d lines", count);
+        return clf__fail(CLF_BAD_ARGUMENT, "word error rate: the line count %d is negative", count);
     }
     struct clf_wer sum = {0};
     for (int i = 0; i < count; i++) {
@@ -86,7 +86,7 @@ clf_status clf_wer_corpus(struct clf_wer *out, const char *const *hypotheses, co
         CLF__TRY(add_pair(&sum, hypotheses[i], references[i], lower_case));
     }
     if (sum.reference_words == 0) {
-        return clf__fail(CLF_TEXT, "the references have no words, so the word error rate is undefined");
+        return clf__fail(CLF_TEXT, "the references contain no words, so the word error rate is undefined");
     }
     sum.score =
         100 * (double)(sum.substitutions + sum.deletions + sum.insertions) / (double)sum.reference_words;

@@ -159,7 +159,7 @@ static inline clf_status clf__transcriber_go_on(const struct clf_transcriber *tr
 {
     const struct clf_transcribe_options *options = &transcriber->options;
     return options->interrupted != NULL && options->interrupted(options->payload) != 0
-               ? clf__fail(CLF_INTERRUPTED, "the caller asked to stop")
+               ? clf__fail(CLF_INTERRUPTED, "interrupted by the caller")
                : CLF_OK;
 }
 

@@ -41,7 +41,7 @@ static clf_status begin_next(struct run *run, struct clf__transcription *work, s
         clf_status status = run->recordings.open(&audio, index, run->recordings.payload);
         if (status == CLF_OK && audio == NULL) {
             status =
-                clf__fail(CLF_BAD_ARGUMENT, "recording %d: the open callback returned no recording", index);
+                clf__fail(CLF_BAD_ARGUMENT, "recording %d: the callback `open` returned no recording", index);
         }
         status = status == CLF_OK ? clf__transcription_begin(work, audio) : status;
         if (status != CLF_OK) {
@@ -153,9 +153,8 @@ static clf_status transcribe(struct run *run)
 static clf_status start(struct clf_transcriber *transcriber, const struct clf_recordings *recordings)
 {
     if (atomic_exchange(&transcriber->is_working, 1)) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "the transcriber is in use by another thread, or a callback of the running call "
-                         "called it; create a transcriber for each thread");
+        return clf__fail(CLF_BAD_ARGUMENT, "the transcriber is in use by another thread, or was called from "
+                                           "its own callback; create a transcriber for each thread");
     }
     struct run run = {.transcriber = transcriber, .recordings = *recordings};
     clf_status status = transcribe(&run);
@@ -178,16 +177,17 @@ clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
 {
     struct clf_recordings own;
     if (transcriber == NULL || recordings == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, transcriber == NULL
-                                               ? "there is no transcriber"
-                                               : "recordings is NULL; pass the recordings to transcribe");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         transcriber == NULL
+                             ? "transcriber: is NULL; create one with clf_transcriber_create()"
+                             : "recordings: is NULL; pass the recordings to transcribe");
     }
     clf_recordings_init(&own);
     CLF__TRY(clf__options_take(&own, sizeof own, recordings, "clf_recordings"));
     if (own.count < 0 || own.open == NULL || own.done == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         own.count < 0 ? "%d recordings: must be 0 or more"
-                                       : "%d recordings: the callbacks open and done must be set",
+                         own.count < 0 ? "recordings: the count %d is negative"
+                                       : "%d recordings: the callbacks `open` and `done` must be set",
                          own.count);
     }
     return start(transcriber, &own);
@@ -236,9 +236,10 @@ clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *t
 {
     *out = NULL;
     if (transcriber == NULL || audio == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, transcriber == NULL
-                                               ? "there is no transcriber"
-                                               : "audio is NULL; pass a recording to transcribe");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         transcriber == NULL
+                             ? "transcriber: is NULL; create one with clf_transcriber_create()"
+                             : "audio: is NULL; pass a recording to transcribe");
     }
     struct single single = {.options = &transcriber->options, .audio = audio};
     struct clf_recordings recordings;

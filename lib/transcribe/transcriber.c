@@ -42,21 +42,22 @@ static clf_status check_range(const char *name, double value, double low, double
 {
     return value >= low && value <= high
                ? CLF_OK
-               : clf__fail(CLF_BAD_ARGUMENT, "%s is %g: must be %g to %g", name, value, low, high);
+               : clf__fail(CLF_BAD_ARGUMENT, "%s: %g is out of range; use %g to %g", name, value, low, high);
 }
 
 static clf_status check_clips(const struct clf_transcribe_options *options)
 {
     if (options->clip_count < 0 || (options->clips == NULL && options->clip_count > 0)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d clips: the list of clips is NULL", options->clip_count);
+        return clf__fail(CLF_BAD_ARGUMENT, "clips: the count is %d, but there is no list",
+                         options->clip_count);
     }
     for (int i = 0; i < options->clip_count; i++) {
         double clip = options->clips[i], from = i % 2 ? options->clips[i - 1] : 0;
         if (!(clip >= from && clip < 1e9)) {
-            return clf__fail(
-                CLF_BAD_ARGUMENT,
-                "clip %g: clips must be start, end, start, end, ... in seconds, with no end before its start",
-                clip);
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "clip %g: is out of order; pass start, end, start, end, ... in seconds, with "
+                             "each end after its start",
+                             clip);
         }
     }
     return CLF_OK;
@@ -76,7 +77,7 @@ static clf_status check_options(const struct clf_transcribe_options *options)
                          "the hallucination silence threshold requires word timestamps; turn them on");
     }
     if (options->hotwords != NULL && options->prefix != NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "hotwords have no effect with a prefix; leave one of them out");
+        return clf__fail(CLF_BAD_ARGUMENT, "hotwords: have no effect with a prefix; remove one of them");
     }
     CLF__TRY(clf__temperatures_check(options));
     return check_clips(options);
@@ -110,7 +111,7 @@ static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcri
     int vocabulary = transcriber->model->transformer->config.target_vocabulary;
     for (int i = 0; i < count; i++) {
         if (suppressed[i] < -1 || suppressed[i] >= vocabulary) {
-            return clf__fail(CLF_BAD_ARGUMENT, "suppressed id %d: must be 0 to %d (the vocabulary)",
+            return clf__fail(CLF_BAD_ARGUMENT, "suppressed id: %d is outside the vocabulary; use 0 to %d",
                              suppressed[i], vocabulary - 1);
         }
         CLF__TRY(suppressed[i] < 0 ? clf__speech_unspoken(ids, transcriber->model->tokenizer)
@@ -174,7 +175,7 @@ static clf_status encode_prompt(struct clf__ids *ids, const struct clf_transcrib
     for (int i = 0; i < ids->count && status == CLF_OK; i++) {
         if (ids->data[i] >= transcriber->tokens.end) {
             status =
-                clf__fail(CLF_TEXT, "\"%.80s\": a prompt must not hold special tokens; remove them", text);
+                clf__fail(CLF_TEXT, "\"%.80s\": a prompt cannot contain special tokens; remove them", text);
         }
     }
     clf__free(spaced);
@@ -211,8 +212,8 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
         if (!is_english || transcriber->options.translate) {
             return clf__fail(CLF_BAD_ARGUMENT,
                              transcriber->options.translate
-                                 ? "%s: this model is English-only and cannot translate; leave the task out"
-                                 : "%s: this model is English-only; leave the language out, or use en",
+                                 ? "%s: this model is English-only and cannot translate; remove the task"
+                                 : "%s: this model is English-only; remove the language or use en",
                              transcriber->model->folder);
         }
         return CLF_OK;
@@ -223,15 +224,15 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
         if (transcriber->language < 0) {
             return clf__fail(
                 CLF_BAD_ARGUMENT,
-                "%s: unknown language \"%s\"; give its code or its English name, such as fr or French",
+                "%s: unknown language \"%s\"; use its code or its English name, such as fr or French",
                 transcriber->model->folder, language);
         }
         int rows = transcriber->model->transformer->config.target_vocabulary;
         if (transcriber->language >= rows) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "%s: the language \"%s\" has the id %d, but the model has only %d rows; choose "
-                             "another language",
-                             transcriber->model->folder, language, (int)transcriber->language, rows);
+            return clf__fail(
+                CLF_BAD_ARGUMENT,
+                "%s: language \"%s\" has id %d, but the model has only %d rows; choose another language",
+                transcriber->model->folder, language, (int)transcriber->language, rows);
         }
     }
     return CLF_OK;
@@ -300,11 +301,12 @@ static clf_status check_room(const struct clf_transcriber *transcriber)
     int before = has_previous || room.hotwords > 0;
     before += room.hotwords + (has_previous ? room.previous : 0);
     int own = 1 + 2 * transcriber->is_multilingual + !options->timestamps + transcriber->prefix.count;
-    return before + own < positions ? CLF_OK
-                                    : clf__fail(CLF_TEXT,
-                                                "prompt, hotwords and prefix of up to %d tokens leave no "
-                                                "room for text in the decoder's %d positions; shorten them",
-                                                before + own, positions);
+    return before + own < positions
+               ? CLF_OK
+               : clf__fail(CLF_TEXT,
+                           "the prompt, hotwords and prefix have up to %d tokens and leave no room for text "
+                           "in the decoder's %d positions; shorten them",
+                           before + own, positions);
 }
 
 static clf_status prepare(struct clf_transcriber *transcriber)
@@ -313,27 +315,27 @@ static clf_status prepare(struct clf_transcriber *transcriber)
     const struct clf__config *config = &model->transformer->config;
     if (!clf__config_hears_windows(config)) {
         return clf__fail(CLF_UNSUPPORTED,
-                         config->feature_size > 0
-                             ? "%s: this is a speech model other than Whisper; use `clformer translate` with "
-                               "the paths of recordings as lines"
-                             : "%s: this is a text model; use `clformer translate`",
+                         config->feature_size > 0 ? "%s: is a speech model other than Whisper; use `clformer "
+                                                    "translate` with the paths of recordings as lines"
+                                                  : "%s: is a text model; use `clformer translate`",
                          model->folder);
     }
     if (config->feature_size > CLF__LOG_MEL_MOST_BANDS) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: the model takes %d mel bands; up to %d are supported",
+        return clf__fail(CLF_UNSUPPORTED, "%s: the model requires %d mel bands, but at most %d are supported",
                          model->folder, config->feature_size, CLF__LOG_MEL_MOST_BANDS);
     }
     CLF__TRY(check_options(&transcriber->options));
     transcriber->most_tokens = config->decoder_max_positions / 2;
     if (transcriber->options.word_timestamps &&
         clf__words_most_inputs(config) > config->decoder_max_positions) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: %d decoder positions are too few for word timestamps",
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: %d decoder positions are too few for word timestamps; turn word timestamps off",
                          model->folder, config->decoder_max_positions);
     }
     if (transcriber->options.word_timestamps && config->word_head_count == 0) {
         clf__log(CLF_LOG_WARNING,
-                 "%s: does not name its alignment heads; all heads of the last half of the layers are used "
-                 "for word timestamps, which are less exact",
+                 "%s: alignment heads are not configured; word timestamps use all heads of the last half of "
+                 "the layers and are less exact",
                  model->folder);
     }
     CLF__TRY(clf__speech_tokens_find(&transcriber->tokens, model->tokenizer, model->folder));
@@ -352,7 +354,7 @@ clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model
 {
     *out = NULL;
     if (model == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "model is NULL; load a model with clf_model_load()");
+        return clf__fail(CLF_BAD_ARGUMENT, "model: is NULL; load one with clf_model_load()");
     }
     struct clf_transcribe_options own;
     clf_transcribe_options_init(&own);

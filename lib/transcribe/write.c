@@ -274,19 +274,18 @@ static clf_status check_options(const struct clf_transcript_options *options,
         const char *name;
         int value, most;
     } values[] = {
-        {"highlighting of words", options->highlight_words, 1},
-        {"width of lines", options->max_line_width, INT_MAX},
-        {"count of lines", options->max_line_count, INT_MAX},
-        {"count of words a line", options->max_words_per_line, INT_MAX},
+        {"highlight_words", options->highlight_words, 1},
+        {"max_line_width", options->max_line_width, INT_MAX},
+        {"max_line_count", options->max_line_count, INT_MAX},
+        {"max_words_per_line", options->max_words_per_line, INT_MAX},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         if (values[i].value < 0 || values[i].value > values[i].most) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s is %d: must be 0 or more%s", values[i].name,
-                             values[i].value, values[i].most == 1 ? ", 1 at most" : "");
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: %d is out of range; use 0 %s", values[i].name,
+                             values[i].value, values[i].most == 1 ? "or 1" : "or more");
         }
         if (values[i].value > 0 && !transcript->has_words) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "%s: requires word timestamps, which the transcript does not have",
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: requires word timestamps, but the transcript has none",
                              values[i].name);
         }
     }
@@ -305,7 +304,7 @@ clf_status clf_transcript_write(char **out, const struct clf_transcript *transcr
     struct clf_transcript_options own;
     *out = NULL;
     if ((unsigned)format >= sizeof writers / sizeof *writers) {
-        return clf__fail(CLF_BAD_ARGUMENT, "format %d of a transcript is unknown", (int)format);
+        return clf__fail(CLF_BAD_ARGUMENT, "transcript format: unknown value %d", (int)format);
     }
     clf_transcript_options_init(&own);
     CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_transcript_options"));

@@ -37,7 +37,7 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
     }
     clf_translations_free(translation, 1);
     if (status == CLF_OK && ids->count == 0) {
-        status = clf__fail(CLF_TEXT, "the model produces no translation to align");
+        status = clf__fail(CLF_TEXT, "the model produced no translation to align");
     }
     return status;
 }
@@ -151,7 +151,8 @@ static clf_status read_source(struct clf__source *out, const struct clf_translat
     CLF__TRY(clf__source_read(out, translator, line));
     warn_of_cut("source", out->frames != NULL ? "frames" : "tokens", out->cut_from,
                 translator->model->info.max_source_length);
-    return out->length > 0 ? CLF_OK : clf__fail(CLF_TEXT, "the source is empty; attention needs a source");
+    return out->length > 0 ? CLF_OK
+                           : clf__fail(CLF_TEXT, "the source is empty; attention maps require a source");
 }
 
 static clf_status attend(struct clf_attention_maps **out, struct clf_translator *translator,
@@ -188,7 +189,7 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
 {
     *out = NULL;
     if (source == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no source; attention needs one");
+        return clf__fail(CLF_BAD_ARGUMENT, "source: is NULL; pass a source");
     }
     CLF__TRY(clf__translator_begin(translator));
     clf_status status = clf__translator_check_start(translator);

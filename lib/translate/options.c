@@ -70,7 +70,7 @@ clf_status clf_translate_options_init_task_sized(struct clf_translate_options *o
     struct clf__config config;
     char *prefix;
     if (model == NULL || name == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s is NULL; pass one for its default options",
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: is NULL; pass one to get its default options",
                          model == NULL ? "model" : "task");
     }
     CLF__TRY(clf__config_load_task(&config, &prefix, model->folder, name));
@@ -83,7 +83,7 @@ clf_status clf_translate_options_init_task_sized(struct clf_translate_options *o
 static clf_status check_alternatives(const struct clf_translate_options *options)
 {
     if (options->alternatives < 0 || options->alternatives > CLF__SEARCH_BEAMS_LIMIT) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d alternatives: must be 1 to %d, or 0 for none",
+        return clf__fail(CLF_BAD_ARGUMENT, "alternatives: %d is out of range; use 1 to %d, or 0 for none",
                          options->alternatives, CLF__SEARCH_BEAMS_LIMIT);
     }
     const char *problem = options->n_best > 1         ? "n-best above 1"
@@ -102,54 +102,54 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
     const struct clf_translate_options *options = &translator->options;
     int limit = translator->model->info.max_target_length;
     if (options->max_length > limit) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "the maximum length %d exceeds the model's %d positions; reduce it",
+        return clf__fail(CLF_BAD_ARGUMENT, "maximum length: %d exceeds the model's %d positions; reduce it",
                          options->max_length, limit);
     }
     if (options->batch_tokens < 0 || options->batch_tokens > MAX_BATCH_TOKENS) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "batch size of %d tokens: it must be 1 to %d, or 0 for the default",
+                         "batch size: %d tokens are out of range; use 1 to %d, or 0 for the default",
                          options->batch_tokens, (int)MAX_BATCH_TOKENS);
     }
     if (options->encoder_no_repeat_ngram_size != 0 && translator->model->info.feature_size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "encoder_no_repeat_ngram_size (%d) needs a text source, but this model's source is "
-                         "frames; set it to 0",
+                         "encoder_no_repeat_ngram_size: is %d, but it requires text and this model reads "
+                         "audio frames; set it to 0",
                          options->encoder_no_repeat_ngram_size);
     }
     if (options->encoder_repetition_penalty != 1.0 && translator->model->info.feature_size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "encoder_repetition_penalty (%g) needs a text source, but this model's source is "
+                         "encoder_repetition_penalty: is %g, but it requires text and this model reads audio "
                          "frames; set it to 1",
                          options->encoder_repetition_penalty);
     }
     int layers = translator->model->transformer->config.decoder_layers;
     if (options->alignment_layer < 0 || options->alignment_layer > layers) {
-        return clf__fail(CLF_BAD_ARGUMENT, "alignment layer %d: must be 1 to the decoder's %d, or 0 for none",
-                         options->alignment_layer, layers);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "alignment layer: %d is out of range; use 1 to %d (the decoder's last layer), or 0 for none",
+            options->alignment_layer, layers);
     }
     if (options->alignment_layer > 0 && options->split_sentences) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "alignments cannot be combined with split sentences; turn one of them off");
     }
     if (options->replace_unknown && (options->streamed != NULL || translator->model->info.feature_size > 0)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "replacing unknown tokens %s; turn it off",
-                         options->streamed != NULL
-                             ? "cannot be combined with streaming"
-                             : "needs a text source, but this model's source is frames");
+        return clf__fail(CLF_BAD_ARGUMENT, "replacement of unknown tokens %s; turn it off",
+                         options->streamed != NULL ? "cannot be combined with streaming"
+                                                   : "requires text, but this model reads audio frames");
     }
     if (options->streamed != NULL &&
         (options->beam != 1 || options->n_best != 1 || options->split_sentences)) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "streaming requires beam 1 (it is %d), n_best 1 (it is %d) and lines that are not "
-                         "split into sentences",
-                         options->beam, options->n_best);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "streaming requires beam 1 (currently %d), n_best 1 (currently %d) and no sentence splitting",
+            options->beam, options->n_best);
     }
     CLF__TRY(check_alternatives(options));
     int count = options->suppressed_count;
     if (count < 0 || (count > 0 && options->suppressed == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "suppressed_count is %d, %s", count,
-                         count < 0 ? "less than 0" : "but suppressed is NULL");
+        return clf__fail(CLF_BAD_ARGUMENT, "suppressed_count: is %d, %s", count,
+                         count < 0 ? "but cannot be negative" : "but suppressed is NULL");
     }
     return CLF_OK;
 }

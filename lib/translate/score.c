@@ -37,7 +37,8 @@ static clf_status read_source(struct clf__source *source, struct clf_score *resu
 {
     CLF__TRY(clf__source_read(source, translator, line));
     result->cut_from = source->cut_from;
-    return source->length > 0 ? CLF_OK : clf__fail(CLF_TEXT, "the source is empty; scoring needs a source");
+    return source->length > 0 ? CLF_OK
+                              : clf__fail(CLF_TEXT, "the source is empty; scoring requires a source");
 }
 
 static clf_status read_target(struct clf__ids *ids, struct clf_score *result,

@@ -10,8 +10,8 @@ static clf_status check_model(const struct clf_model *first, struct clf_model *c
     const struct clf_model_info *a = &first->info, *b = &model->info;
     if (strcmp(a->folder, b->folder) != 0 || a->precision != b->precision || a->parameters != b->parameters) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%s and %s are not the same folder loaded in the same precision, so results would "
-                         "depend on the device; load one folder in one precision",
+                         "%s and %s: are not the same folder in the same precision, so results would depend "
+                         "on the device; load one folder in one precision",
                          a->folder, b->folder);
     }
     for (int i = 0; i < index; i++) {
@@ -60,8 +60,7 @@ clf_status clf_translator_create_over(struct clf_translator **out, struct clf_mo
         }
     }
     if (first == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "there is no model to translate with; load one with clf_model_load()");
+        return clf__fail(CLF_BAD_ARGUMENT, "there are no models; load one with clf_model_load()");
     }
     *out = first;
     return CLF_OK;

@@ -48,8 +48,8 @@ static clf_status say_what_is_heard(clf_status status, const struct clf__config 
     struct clf__failure failure = clf__failure_keep(status);
     return status != CLF_FILE ? status
                               : clf__fail(status,
-                                          "%s; this model needs recordings: each line is the path of a "
-                                          "recording, or of frames in .npy%s",
+                                          "%s; this model reads recordings: each line must be the path of a "
+                                          "recording or of frames in an .npy file%s",
                                           failure.sentence,
                                           clf__config_hears_windows(config)
                                               ? "; use `clformer transcribe` for recordings of any length"
@@ -160,7 +160,7 @@ clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *t
     return out->count < search->max_length
                ? CLF_OK
                : clf__fail(CLF_TEXT,
-                           "the target prefix has %d tokens but a translation has at most %d; shorten it",
+                           "the target prefix has %d tokens, more than the maximum length of %d; shorten it",
                            out->count, search->max_length);
 }
 

@@ -27,8 +27,9 @@ static void warn_of_sentences(struct clf_translator *translator, const struct cl
 {
     if (translator->warns_of_sentences && clf__sentences_are_several(line->text, line->size)) {
         translator->warns_of_sentences = 0;
-        clf__log(CLF_LOG_WARNING, "a line contains several sentences, and a model of single sentences may "
-                                  "drop some; split_sentences (--split-sentences) translates each by itself");
+        clf__log(CLF_LOG_WARNING,
+                 "a line contains several sentences, and a model trained on single sentences may drop some; "
+                 "split_sentences (--split-sentences) translates each sentence separately");
     }
 }
 
@@ -47,8 +48,8 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
     if (starts && ids->count == 0 && request->prefixes != NULL) { /* only this line fails */
         return work->sources[line].length == 0
                    ? CLF_OK
-                   : clf__fail(CLF_TEXT, "the target prefix is empty, but the decoder of this model starts "
-                                         "with its first token; add one");
+                   : clf__fail(CLF_TEXT, "the target prefix is empty, but this model's decoder starts with "
+                                         "the first token of the prefix; add one");
     }
     if (starts && ids->count == 0) {
         return clf__translator_check_start(translator);

@@ -27,10 +27,10 @@ static clf_status choose_task(struct clf_translator *translator)
                                    translator->model->folder, options->task));
     const char *problem = options->subwords ? "the input is tokens; turn one of them off"
                           : translator->model->info.feature_size > 0
-                              ? "this model's sources are frames; remove the task"
+                              ? "this model reads audio frames; remove the task"
                               : NULL;
     return problem != NULL && translator->source_prefix[0] != '\0'
-               ? clf__fail(CLF_BAD_ARGUMENT, "task \"%.80s\" adds a text prefix to each line, but %s",
+               ? clf__fail(CLF_BAD_ARGUMENT, "task \"%.80s\": adds a text prefix to each line, but %s",
                            options->task, problem)
                : CLF_OK;
 }
@@ -63,7 +63,7 @@ static clf_status join_suppressed(struct clf_translator *translator, const struc
     translator->search.suppressed = NULL;
     if (own_count + more > INT_MAX) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "%zu suppressed ids are too many in addition to the model's own %zu; pass fewer",
+                         "suppressed ids: %zu in addition to the model's own %zu are too many; pass fewer",
                          more, own_count);
     }
     clf_status status = clf__tokenizer_spare(translator->model->tokenizer, &ids);
@@ -146,17 +146,17 @@ static clf_status choose_languages(struct clf_translator *translator)
         target = clf__tokenizer_target_language(tokenizer);
         if (target == NULL) {
             clf__log(CLF_LOG_WARNING,
-                     "%s: has %d languages, so it needs a target language; set one (--target-language)",
+                     "%s: has %d languages, but no target language is set; set one (--target-language)",
                      translator->model->folder, clf__tokenizer_languages(tokenizer));
         }
     }
     CLF__TRY(clf__tokenizer_frame(&translator->framing, tokenizer, options->source_language, target));
     int32_t first = translator->framing.forced_first, start = translator->framing.decoder_start;
     if (first >= 0 && options->forced_first != config->forced_first && options->forced_first != first) {
-        return clf__fail(
-            CLF_BAD_ARGUMENT,
-            "the target language \"%.40s\" is the first token, but another one (%d) is forced; choose one",
-            target, (int)options->forced_first);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "target language \"%.40s\": its token comes first, but another first token (%d) is "
+                         "forced; choose one",
+                         target, (int)options->forced_first);
     }
     options->forced_first = first >= 0 ? first : options->forced_first;
     int own_start =
@@ -187,14 +187,14 @@ static clf_status choose_sentences(struct clf_translator *translator)
     if (!options->split_sentences) {
         return CLF_OK;
     }
-    const char *problem = options->subwords                          ? "are tokens"
-                          : translator->model->info.feature_size > 0 ? "are frames"
-                          : options->n_best > 1                      ? "have several translations"
+    const char *problem = options->subwords                          ? "the input is tokens"
+                          : translator->model->info.feature_size > 0 ? "this model reads audio frames"
+                          : options->n_best > 1                      ? "n_best is above 1"
                                                                      : NULL;
     if (problem != NULL) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "split sentences need one text translation per line, but lines %s; turn split sentences off",
+            "sentence splitting requires one text translation per line, but %s; turn sentence splitting off",
             problem);
     }
     return CLF_OK;
@@ -203,7 +203,7 @@ static clf_status choose_sentences(struct clf_translator *translator)
 clf_status clf__translator_begin(struct clf_translator *translator)
 {
     if (translator == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no translator; create one with clf_translator_create()");
+        return clf__fail(CLF_BAD_ARGUMENT, "translator: is NULL; create one with clf_translator_create()");
     }
     if (atomic_exchange(&translator->is_working, 1)) {
         return clf__fail(CLF_BAD_ARGUMENT, "the translator is in use by another thread, or was called from "
@@ -223,8 +223,8 @@ void clf__translator_end(struct clf_translator *translator)
 clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
 {
     if (count < 0 || (count > 0 && lines == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "count is %d, %s", count,
-                         count < 0 ? "less than 0" : "but the list of lines is NULL");
+        return clf__fail(CLF_BAD_ARGUMENT, "count: is %d, %s", count,
+                         count < 0 ? "but cannot be negative" : "but the list of lines is NULL");
     }
     return CLF_OK;
 }
@@ -310,8 +310,7 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
 {
     *out = NULL;
     if (model == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "there is no model to translate with; load one with clf_model_load()");
+        return clf__fail(CLF_BAD_ARGUMENT, "model: is NULL; load one with clf_model_load()");
     }
     struct clf_translator *translator;
     CLF__TRY(clf__allocate(&translator, 1, sizeof *translator));
@@ -382,7 +381,8 @@ static void free_one(struct clf_translator *translator)
 void clf_translator_free(struct clf_translator *translator)
 {
     if (translator != NULL && atomic_load(&translator->is_working)) {
-        clf__log(CLF_LOG_WARNING, "a translator in use is not freed; do not free it in its own callbacks");
+        clf__log(CLF_LOG_WARNING,
+                 "a translator that is in use is not freed; do not free it in its own callbacks");
         return;
     }
     while (translator != NULL) {

@@ -360,8 +360,8 @@ static void *run_member(void *argument)
     if (is_logged) {
         const struct clf_device_info *info =
             clf_device_describe(worker->translator->model->transformer->device);
-        clf__log(CLF_LOG_WARNING, "device %d \"%s\" is left out, the others take its lines: %s", info->index,
-                 info->name, failure.sentence);
+        clf__log(CLF_LOG_WARNING, "device %d \"%s\": skipped, and the other devices take over its lines: %s",
+                 info->index, info->name, failure.sentence);
     }
     clf__worker_lock(worker);
     pool->working--;
@@ -437,7 +437,7 @@ clf_status clf__worker_pool_run(struct clf_translator *first, struct clf__queue 
                                     .failure = {.status = CLF_OK}};
     int available = clf__worker_pool_count(first);
     if (available == 0 && !pool.is_alone) {
-        return clf__fail(CLF_DEVICE, "every device of the translator failed; open the devices again");
+        return clf__fail(CLF_DEVICE, "all devices of the translator failed; open the devices again");
     }
     CLF__TRY(clf__allocate(&pool.workers, available > 0 ? (size_t)available : 1, sizeof *pool.workers));
     pthread_condattr_t clock;

@@ -89,7 +89,7 @@ static void test_without(void **state)
         setenv("CLFORMER_WITHOUT", wrong[i], 1);
         assert_fails(clf__environment_without(&sum), CLF_BAD_ARGUMENT, wrong[i]);
         assert_non_null(
-            strstr(clf_last_error(), "turn off: subgroups, dot, matrix, exact-division, atomics"));
+            strstr(clf_last_error(), "choose from: subgroups, dot, matrix, exact-division, atomics"));
     }
     unsetenv("CLFORMER_WITHOUT");
     assert_ok(clf__environment_without(&sum));

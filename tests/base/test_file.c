@@ -193,7 +193,7 @@ static void test_reading_fails_with_the_path(void **state)
     assert_fails(clf__file_read(&bytes, &size, pipe, 100), CLF_FILE, "a pipe"); /* and does not wait */
     char *large = support_temporary_path("large");
     assert_ok(clf__file_write(large, "123456", 6));
-    assert_fails(clf__file_read(&bytes, &size, large, 5), CLF_FORMAT, "more than the 5 expected");
+    assert_fails(clf__file_read(&bytes, &size, large, 5), CLF_FORMAT, "more than the limit of 5");
     clf__memory_fail_at(1);
     assert_fails(clf__file_read(&bytes, &size, large, 6), CLF_OUT_OF_MEMORY, "");
     assert_null(bytes);
@@ -213,9 +213,10 @@ static void test_git_lfs_pointer(void **state)
     assert_ok(clf__file_write(path, pointer, sizeof pointer - 1));
     struct clf__file file;
     assert_fails(clf__file_open(&file, path), CLF_FORMAT,
-                 "weights: is a git-LFS pointer, not the file itself; run `git lfs pull`");
+                 "weights: is a Git LFS pointer, not the file itself; run `git lfs pull` in its folder");
     assert_null(file.path);
-    assert_fails(clf__file_read(&bytes, &size, path, 1000), CLF_FORMAT, "weights: is a git-LFS pointer");
+    assert_fails(clf__file_read(&bytes, &size, path, 1000), CLF_FORMAT,
+                 "weights: is a Git LFS pointer, not the file itself; run `git lfs pull` in its folder");
     assert_null(bytes);
     assert_ok(clf__file_copy(copy, path));
     assert_ok(clf__file_write(path, pointer, 30)); /* less than one says */
@@ -327,7 +328,8 @@ static void test_file_that_shrinks(void **state)
     assert_true(same);
     assert_int_equal(truncate(path, LEFT), 0);
     assert_ok(clf__file_read_at(&file, 0, bytes, LEFT));
-    assert_fails(clf__file_read_at(&file, 0, bytes, SIZE), CLF_FILE, "became shorter while it was read");
+    assert_fails(clf__file_read_at(&file, 0, bytes, SIZE), CLF_FILE,
+                 "was truncated while it was being read; try again");
     assert_fails(clf__file_read_at(&file, LEFT, bytes, 1), CLF_FILE, path);
     assert_fails(clf__file_each_piece(&file, check_piece, &pieces), CLF_FILE, path);
     assert_int_equal(pieces.taken, LEFT);

@@ -23,7 +23,7 @@ static void test_folders(void **state)
     char below[300];
     snprintf(below, sizeof below, "%s/below", blocked);
     assert_fails(clf__folder_create(below), CLF_FILE, blocked);
-    assert_fails(clf__folder_create(""), CLF_FILE, "without a name");
+    assert_fails(clf__folder_create(""), CLF_FILE, "the path of the folder is empty; name a folder");
     assert_false(clf__folder_exists(below));
     assert_false(clf__file_exists(below));
 }
@@ -103,7 +103,7 @@ static void test_whole_folders(void **state)
     }
     clf__names_free(&list);
     assert_ok(clf__folder_create(other));
-    assert_fails(clf__folder_rename(folder, other), CLF_FILE, "exists already");
+    assert_fails(clf__folder_rename(folder, other), CLF_FILE, "already exists");
     assert_ok(clf__folder_remove(other));
     assert_false(clf__folder_exists(other));
     assert_ok(clf__folder_rename(folder, other));

@@ -88,16 +88,16 @@ static void test_wrong_types_and_ranges_name_file_and_key(void **state)
     int number = 99;
     double real = 99;
     const char *text = "default";
-    assert_fails(clf__json_int(&json, "text", 0, 9, &number), CLF_FORMAT, "\"text\" is not a whole number");
-    assert_fails(clf__json_int(&json, "real", 0, 9, &number), CLF_FORMAT, "\"real\" is not a whole number");
-    assert_fails(clf__json_int(&json, "int", 6, 9, &number), CLF_FORMAT, "\"int\" is 5, not between 6 and 9");
+    assert_fails(clf__json_int(&json, "text", 0, 9, &number), CLF_FORMAT, "\"text\" must be an integer");
+    assert_fails(clf__json_int(&json, "real", 0, 9, &number), CLF_FORMAT, "\"real\" must be an integer");
+    assert_fails(clf__json_int(&json, "int", 6, 9, &number), CLF_FORMAT, "\"int\" is 5 but must be 6 to 9");
     assert_fails(clf__json_int(&json, "int", 0, 4, &number), CLF_FORMAT, path);
     assert_int_equal(number, 99);
-    assert_fails(clf__json_double(&json, "list", 0, 9, &real), CLF_FORMAT, "\"list\" is not a number");
+    assert_fails(clf__json_double(&json, "list", 0, 9, &real), CLF_FORMAT, "\"list\" must be a number");
     assert_fails(clf__json_double(&json, "real", 0, 4.5, &real), CLF_FORMAT, "\"real\" is 5");
     assert_true(real == 99);
-    assert_fails(clf__json_bool(&json, "int", &number), CLF_FORMAT, "\"int\" is neither true nor false");
-    assert_fails(clf__json_string(&json, "int", &text), CLF_FORMAT, "\"int\" is not a string");
+    assert_fails(clf__json_bool(&json, "int", &number), CLF_FORMAT, "\"int\" must be true or false");
+    assert_fails(clf__json_string(&json, "int", &text), CLF_FORMAT, "\"int\" must be a string");
     assert_string_equal(text, "default");
     clf__json_free(&json);
 }
@@ -131,7 +131,7 @@ static void test_bad_files_name_file_and_line(void **state)
     struct clf__json json;
     assert_fails(clf__json_load(&json, "/no/such.json", small), CLF_FILE, "/no/such.json");
     assert_ok(clf__file_write(path, "{\"a\": 1234567890}", 17));
-    assert_fails(clf__json_load(&json, path, small), CLF_FORMAT, "more than the 16 expected");
+    assert_fails(clf__json_load(&json, path, small), CLF_FORMAT, "more than the limit of 16");
 }
 
 static void test_a_deep_file_is_refused(void **state)
@@ -148,7 +148,7 @@ static void test_a_deep_file_is_refused(void **state)
     memcpy(text, "\n\n[[[", 5);
     memset(text + 100, '[', 3);
     assert_fails(clf__json_parse(&value, text, 200, "x.json", clf__json_settings), CLF_FORMAT,
-                 "x.json: line 3 is not the JSON expected: nesting deeper than 100");
+                 "x.json: line 3: invalid JSON: nesting deeper than 100");
     assert_null(value);
 }
 
@@ -194,7 +194,7 @@ static void test_every_allocation_may_fail(void **state)
     json_t *value;
     clf__memory_fail_at(1); /* the memory estimate for jansson */
     assert_fails(clf__json_parse(&value, "[]", 2, "x.json", clf__json_settings), CLF_OUT_OF_MEMORY,
-                 "x.json: no host memory left to read it");
+                 "x.json: not enough host memory to read it");
     assert_null(value);
     clf__memory_fail_at(0);
 }
@@ -393,7 +393,7 @@ static void test_more_values_than_expected(void **state)
     assert_ok(clf__json_parse(&value, keys, sizeof keys - 1, "x.json", limits));
     json_decref(value);
     assert_fails(clf__json_parse(&value, "[[], {}, \"a\", 1, 2]", 19, "x.json", limits), CLF_FORMAT,
-                 "x.json: holds more than 5 values, the most expected of such a file");
+                 "x.json: has more JSON values than the limit of 5 for such files");
     assert_null(value);
     enum { LISTS = 1000 };
     char text[3 * LISTS + 16] = "{\"a\": [[]";
@@ -402,7 +402,8 @@ static void test_more_values_than_expected(void **state)
     }
     strcat(text, "]}");
     struct clf__json json;
-    assert_fails(load(&json, text), CLF_FORMAT, "settings.json: holds more than 1000 values");
+    assert_fails(load(&json, text), CLF_FORMAT,
+                 "settings.json: has more JSON values than the limit of 1000 for such files");
     assert_null(json.root);
 }
 

@@ -126,7 +126,7 @@ static void test_links(void **state)
     /* A file may not. */
     assert_int_equal(rename(file, other), 0);
     assert_int_equal(symlink(other, file), 0);
-    assert_fails(read_it(), CLF_FILE, "is a link");
+    assert_fails(read_it(), CLF_FILE, "is a symbolic link");
     assert_int_equal(unlink(file), 0);
     assert_int_equal(mkfifo(file, 0600), 0);
     assert_fails(read_it(), CLF_FILE, "a pipe");

@@ -57,12 +57,12 @@ static void test_finding_a_file(void **state)
     assert_int_equal(is_there, 0);
     assert_int_equal(symlink("other", path), 0);
     assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,
-                 "/file: is a link that leads to no file; ");
+                 "/file: is a symbolic link to a missing file; ");
     assert_non_null(strstr(clf_last_error(), "replace or remove it"));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("file", path), 0);
     assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE,
-                 "/file: is a link that leads to no file; ");
+                 "/file: is a symbolic link to a missing file; ");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0777), 0);
     assert_fails(clf__file_find(&is_there, folder, "file"), CLF_FILE, "/file: is a folder, not a file; ");

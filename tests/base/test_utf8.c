@@ -126,8 +126,7 @@ static void test_check(void **state)
     assert_ok(clf__utf8_check("a\0\xc3\xa9", 4));
     assert_fails(
         clf__utf8_check("caf\xe9", 4), CLF_TEXT,
-        "the byte at offset 3 is not UTF-8; convert the text, for example with iconv -f WINDOWS-1252 "
-        "-t UTF-8");
+        "invalid UTF-8 at byte offset 3; convert the text, for example with iconv -f WINDOWS-1252 -t UTF-8");
     assert_ok(clf__utf8_check("caf\xe9", 3));
     static const struct {
         const char *text, *name;
@@ -139,8 +138,9 @@ static void test_check(void **state)
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char sentence[128];
-        snprintf(sentence, sizeof sentence, "the text is %s; convert it with iconv -f %s -t UTF-8",
-                 texts[i].name, texts[i].name);
+        snprintf(sentence, sizeof sentence,
+                 "the text is in %s, not UTF-8; convert it with iconv -f %s -t UTF-8", texts[i].name,
+                 texts[i].name);
         assert_fails(clf__utf8_check(texts[i].text, texts[i].size), CLF_TEXT, sentence);
     }
     assert_null(clf__utf16_name("a\0b\0\0\0", 6)); /* zeros anywhere are a different text */
@@ -174,8 +174,9 @@ static void test_start(void **state)
             continue;
         }
         char sentence[128];
-        snprintf(sentence, sizeof sentence, "a.txt: the text is %s; convert it with iconv -f %s -t UTF-8",
-                 texts[i].name, texts[i].name);
+        snprintf(sentence, sizeof sentence,
+                 "a.txt: is in %s, not UTF-8; convert it with iconv -f %s -t UTF-8", texts[i].name,
+                 texts[i].name);
         assert_fails(clf__utf8_check_start("a.txt", texts[i].text, texts[i].size), CLF_TEXT, sentence);
     }
 }

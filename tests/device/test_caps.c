@@ -131,7 +131,7 @@ static void test_free_bytes(void **state)
     assert_int_equal(clf__device_free_bytes(device), 100000);
     assert_ok(clf__buffer_create(&buffer, device, 60000, "half"));
     assert_fails(clf__buffer_create(&other, device, 60000, "the other half"), CLF_DEVICE_MEMORY,
-                 " 100000 of them free at the start and 60000 in use now; ");
+                 "free at the start 100000, in use 60000); ");
     clf__buffer_free(buffer);
     clf_device_close(device);
 }

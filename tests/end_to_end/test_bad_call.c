@@ -89,16 +89,16 @@ static void test_flags(void **state)
 static void test_values(void **state)
 {
     (void)state;
-    refuse_call(TRANSLATE "--beam 0", "beam size 0");
+    refuse_call(TRANSLATE "--beam 0", "beam size: 0");
     refuse_call(TRANSLATE "--top-p 0.5", "--top-p: requires sampling; add --sample");
     refuse_call(TRANSLATE "--seed 5", "--seed: requires sampling");
     refuse_call(TRANSLATE "--sample --no-sample", "cannot be combined");
     refuse_call(TRANSLATE "--target-prefix a --target-prefix-file b", "cannot be combined");
-    refuse_call(TRANSLATE "--beam 500", "beam size 500");
-    refuse_call(TRANSLATE "--beam 2 --n-best 3", "n-best 3");
-    refuse_call(TRANSLATE "--max-length 0", "maximum length 0");
-    refuse_call(TRANSLATE "--max-length 1000", "maximum length 1000");
-    refuse_call(TRANSLATE "--min-length 300", "minimum length 300");
+    refuse_call(TRANSLATE "--beam 500", "beam size: 500");
+    refuse_call(TRANSLATE "--beam 2 --n-best 3", "n-best: 3");
+    refuse_call(TRANSLATE "--max-length 0", "maximum length: 0");
+    refuse_call(TRANSLATE "--max-length 1000", "maximum length: 1000");
+    refuse_call(TRANSLATE "--min-length 300", "minimum length: 300");
     refuse_call(TRANSLATE "--batch-tokens -1", "--batch-tokens");
     refuse_call(TRANSLATE "--batch-tokens 1000000000", "1000000000 tokens");
     refuse_call(TRANSLATE "--forced-first nosuch", "nosuch");
@@ -140,8 +140,8 @@ static void test_bench(void **state)
             process_format("--stage %s: does not use %.*s", unused[i][0], (int)strcspn(flag, " "), flag);
         refuse_call(process_format("bench --stage %s %s", unused[i][0], flag), part);
     }
-    refuse_call("bench --stage translate --batch 1 --beam 2,129", "beam size 129");
-    refuse_call("bench --stage translate --min-length 9 --max-length 8", "minimum length 9");
+    refuse_call("bench --stage translate --batch 1 --beam 2,129", "beam size: 129");
+    refuse_call("bench --stage translate --min-length 9 --max-length 8", "minimum length: 9");
     struct process_result result = run_clformer(NULL, BENCH "--work /no/such/file");
     assert_refused(result, 1, "/no/such/file");
     result = run_clformer(NULL, BENCH "-m /no/such/model");

@@ -60,10 +60,11 @@ static void test_git_lfs_pointers(void **state)
         const char *folder = process_model_copy(DEMO_MODEL);
         process_write(folder, names[i], pointer, sizeof pointer - 1);
         struct process_result result = load(folder);
-        assert_refused(result, 1,
-                       process_format("%s/%s: is a git-LFS pointer, not the file itself; run `git lfs pull` "
-                                      "there\n",
-                                      folder, names[i]));
+        assert_refused(
+            result, 1,
+            process_format(
+                "%s/%s: is a Git LFS pointer, not the file itself; run `git lfs pull` in its folder\n",
+                folder, names[i]));
     }
 }
 

@@ -59,10 +59,9 @@ static void test_bad_input(void **state)
     result = bleu("", "");
     assert_refused(result, 1, "standard input has 0 lines");
     result = bleu("1\n\xff\n3\n", "");
-    assert_refused(
-        result, 1,
-        "clformer: standard input, line 2: the byte at offset 0 is not UTF-8; convert the text, for "
-        "example with iconv -f WINDOWS-1252 -t UTF-8\n");
+    assert_refused(result, 1,
+                   "clformer: standard input, line 2: invalid UTF-8 at byte offset 0; convert the text, for "
+                   "example with iconv -f WINDOWS-1252 -t UTF-8\n");
     struct process process = {.input = "1\n2\na\0b\n", .input_size = 8};
     const char *folder = support_temporary_folder();
     process_write(folder, "references", references, sizeof references - 1);

@@ -177,7 +177,7 @@ static void test_memory(void **state)
     const char *folder = support_temporary_folder();
     struct process_result result =
         run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 1, 1 << 16)));
-    assert_refused(result, 1, "holds more than 65536 values, the most expected of such a file");
+    assert_refused(result, 1, "has more JSON values than the limit of 65536 for such files");
     result = run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 20, 60000)));
     assert_refused(result, 1,
                    "line 18: starts and validations have more than 1048576 values up to this line");

@@ -198,7 +198,7 @@ static void test_refused(void **state)
     check_said(&result, 1, "both must have the same number of lines");
     /* Ranks that differ. */
     result = ranks_run_unlike(CLF_BUILD_FOLDER "/clformer", TRANSLATE "--beam 4", TRANSLATE "--beam 2");
-    check_said(&result, 2, "--beam is 2, but 4 on rank 0; it must be the same on all ranks");
+    check_said(&result, 2, "--beam is 2 on this rank but 4 on rank 0; it must be the same on all ranks");
     assert_non_null(strstr(result.errors, "clformer: rank 1 on "));
     const char *other = process_model_copy(DEMO_MODEL);
     result = ranks_run_unlike(CLF_BUILD_FOLDER "/clformer", TRANSLATE,

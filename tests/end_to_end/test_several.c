@@ -136,8 +136,8 @@ static void test_lost(void **state)
             run_losing(lines, launch, process_format(TRANSLATE "--json --batch-tokens 128 -d %s", both));
         assert_int_equal(result.status, 0);
         assert_string_equal(result.output, alone.output);
-        int named = process_count(result.errors, " is left out, the others take its lines: ");
-        assert_int_equal(process_count(result.errors, " is left out"), process_count(result.errors, "\n"));
+        int named = process_count(result.errors, ": skipped, and the other devices take over its lines: ");
+        assert_int_equal(process_count(result.errors, ": skipped"), process_count(result.errors, "\n"));
         assert_in_range(process_count(result.errors, "\n"), 0, 1);
         seen += named;
     }
@@ -148,7 +148,7 @@ static void test_lost(void **state)
     unsetenv("LOST_ALL");
     assert_int_equal(none.status, 1);
     assert_string_equal(none.output, "");
-    assert_int_equal(process_count(none.errors, " is left out, the others take its lines: "), 1);
+    assert_int_equal(process_count(none.errors, ": skipped, and the other devices take over its lines: "), 1);
     assert_int_equal(process_count(none.errors, "\n"), 2);
 }
 
@@ -187,20 +187,20 @@ static void test_bench(void **state)
         run_clformer(NULL, process_format("bench --stage score --repeats 1 --batch 8 -d %s", find_equal()));
     assert_int_equal(process_count(result.output, "  2 devices\n"), 1);
     result = run_clformer(NULL, process_format("bench --stage encode -d %s", find_equal()));
-    assert_refused(result, 1, "one OpenCL device is expected here, not a list such as ");
+    assert_refused(result, 1, "one OpenCL device is expected instead of the list ");
 }
 
 static void test_wrong_lists(void **state)
 {
     (void)state;
     struct process_result result = run_clformer("Merci.\n", TRANSLATE "-d 0,77");
-    assert_refused(result, 1, "no OpenCL device fits \"77\"");
+    assert_refused(result, 1, "no OpenCL device matches \"77\"");
     result = run_clformer("Merci.\n", TRANSLATE "-d 0,,1");
     assert_refused(result, 1, "an empty item");
     result = run_clformer("Merci.\n", TRANSLATE "-d nosuch*");
-    assert_refused(result, 1, "no OpenCL device fits \"nosuch\"");
+    assert_refused(result, 1, "no OpenCL device matches \"nosuch\"");
     result = run_clformer(NULL, "attend -m " DEMO_MODEL " -o - -d 0,1 Merci.");
-    assert_refused(result, 1, "one OpenCL device is expected here, not a list such as \"0,1\"; there is ");
+    assert_refused(result, 1, "one OpenCL device is expected instead of the list \"0,1\"; available: ");
 }
 
 int main(void)

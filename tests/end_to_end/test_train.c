@@ -202,7 +202,7 @@ static void test_goes_on(void **state)
         assert_non_null(strstr(result.errors, "run the same command to resume"));
         char *checkpoint = strstr(process_format("%s", result.errors), "command to resume from ") +
                            strlen("command to resume from ");
-        char *end = strstr(checkpoint, ", which translate can also use as a model\n");
+        char *end = strstr(checkpoint, ", which can also be used as a model\n");
         assert_non_null(end);
         *end = '\0';
         struct process_result translated =

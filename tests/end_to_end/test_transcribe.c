@@ -33,7 +33,7 @@ static void test_interrupt(void **state)
     struct process stopped = {.signal_when_started = SIGINT};
     struct process_result result = process_run(&stopped, call(support_temporary_folder(), "--verbose"));
     assert_int_equal(result.status, 128 + SIGINT);
-    assert_null(strstr(result.errors, "asked to stop"));
+    assert_null(strstr(result.errors, "interrupted by the caller"));
 }
 
 static void test_output_is_a_file(void **state)
@@ -74,13 +74,13 @@ static void test_the_other_verb(void **state)
     assert_string_equal(result.output, "\n");
     assert_string_equal(result.errors,
                         "clformer: line 1: hello: cannot be opened: No such file or directory; this model "
-                        "needs recordings: each line is the path of a recording, or of frames in .npy; use "
-                        "`clformer transcribe` for recordings of any length\n");
+                        "reads recordings: each line must be the path of a recording or of frames in an .npy "
+                        "file; use `clformer transcribe` for recordings of any length\n");
     result = run_clformer("hello\n", process_format("translate -m %s", support_fixture("models/speech")));
-    assert_non_null(strstr(result.errors, "this model needs recordings"));
+    assert_non_null(strstr(result.errors, "this model reads recordings"));
     assert_null(strstr(result.errors, "transcribe"));
     result = run_clformer(NULL, "transcribe -m " DEMO_MODEL " nothing.wav");
-    assert_refused(result, 1, "this is a text model; use `clformer translate`");
+    assert_refused(result, 1, "is a text model; use `clformer translate`");
 }
 
 int main(void)

@@ -254,7 +254,7 @@ static void test_devices(void **state)
     assert_int_equal(process_count(result.output, "  default ($CLFORMER_DEVICE)\n"), 1);
     result = process_run(&(struct process){.environment = "CLFORMER_DEVICE=nosuchdevice"}, "devices");
     assert_int_equal(process_count(result.output, "  default"), 0);
-    assert_non_null(strstr(result.errors, "no default device: no OpenCL device fits \"nosuchdevice\""));
+    assert_non_null(strstr(result.errors, "no default device: no OpenCL device matches \"nosuchdevice\""));
 }
 
 /* Everything that a developer without the device needs. */
@@ -300,8 +300,8 @@ static void test_no_driver(void **state)
 {
     (void)state;
     static const char sentence[] =
-        "clformer: no OpenCL driver is installed; install your GPU's OpenCL driver "
-        "(tools/devices/README.md names the packages), or for the CPU Debian's package pocl-opencl-icd\n";
+        "clformer: no OpenCL driver is installed; install the OpenCL driver of your GPU "
+        "(tools/devices/README.md lists the packages) or, for the CPU, the Debian package pocl-opencl-icd\n";
     static const char *const calls[] = {"devices", TRANSLATE, "bench", "selftest"};
     const struct process without = {.input = "Merci.\n", .environment = "OCL_ICD_VENDORS=/nonexistent"};
     struct process_result result = process_run(&without, "devices");

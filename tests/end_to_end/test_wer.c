@@ -39,11 +39,13 @@ static void test_refused(void **state)
 {
     (void)state;
     check_refused(wer("one\n", ""), 1, "standard input has 1 line");
-    check_refused(wer("one\n\xff\n", ""), 1, "standard input, line 2: the byte at offset 0 is not UTF-8");
+    check_refused(wer("one\n\xff\n", ""), 1, "standard input, line 2: invalid UTF-8 at byte offset 0");
     const char *folder = support_temporary_folder();
     process_write(folder, "latin", "one\ncaf\xe9\n", 9);
     check_refused(run_clformer("one\ntwo\n", process_format("wer %s/latin", folder)), 1,
-                  process_format("%s/latin, line 2: the byte at offset 3 is not UTF-8", folder));
+                  process_format("%s/latin, line 2: invalid UTF-8 at byte offset 3; convert the text, for "
+                                 "example with iconv -f WINDOWS-1252 -t UTF-8",
+                                 folder));
     check_refused(run_clformer("a\n", "wer"), 2, "one file of references");
     check_refused(run_clformer("a\n", "wer --words 13a file"), 2, "--words");
     check_refused(run_clformer("a\n", "wer /no/such/file"), 1, "/no/such/file");

@@ -69,7 +69,7 @@ static void bad_calls_are_refused(void **state)
     shape.m = 1;
     assert_fails(clf__gemm_batched(twelve, other, twelve, &shape), CLF_BAD_ARGUMENT, "second operand");
     shape.k = -1;
-    assert_fails(clf__gemm_batched(twelve, twelve, other, &shape), CLF_BAD_ARGUMENT, "batch of 3");
+    assert_fails(clf__gemm_batched(twelve, twelve, other, &shape), CLF_BAD_ARGUMENT, "3 matrices");
     shape.k = 4;
     other.batch_stride = (size_t)1 << 31;
     assert_fails(clf__gemm_batched(twelve, twelve, other, &shape), CLF_UNSUPPORTED, "apart");

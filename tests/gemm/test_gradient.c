@@ -248,14 +248,14 @@ static void bad_calls_are_refused(void **state)
     assert_fails(clf__weight_multiply_in(weight, CLF__PRECISION_INT8), CLF_UNSUPPORTED, "precision 3");
     assert_ok(clf__gemm_input_gradient(none, none, 0, weight, 1.0f, none));
     assert_ok(clf__gemm_weight_gradient(weight, none, none, 0, 1.0f));
-    assert_fails(clf__gemm_input_gradient(y, x, -1, weight, 1.0f, none), CLF_BAD_ARGUMENT, "-1 rows");
-    assert_fails(clf__gemm_weight_gradient(weight, y, x, -1, 1.0f), CLF_BAD_ARGUMENT, "-1 rows");
+    assert_fails(clf__gemm_input_gradient(y, x, -1, weight, 1.0f, none), CLF_BAD_ARGUMENT, "row count -1");
+    assert_fails(clf__gemm_weight_gradient(weight, y, x, -1, 1.0f), CLF_BAD_ARGUMENT, "row count -1");
     struct clf__matrix bad[] = {none, narrow, late, rounded};
     for (int i = 0; i < 4; i++) {
-        assert_fails(clf__gemm_input_gradient(bad[i], x, 3, weight, 1.0f, none), CLF_BAD_ARGUMENT, "product");
-        assert_fails(clf__gemm_input_gradient(y, bad[i], 3, weight, 1.0f, none), CLF_BAD_ARGUMENT, "product");
-        assert_fails(clf__gemm_weight_gradient(weight, bad[i], x, 3, 1.0f), CLF_BAD_ARGUMENT, "product");
-        assert_fails(clf__gemm_weight_gradient(weight, x, bad[i], 3, 1.0f), CLF_BAD_ARGUMENT, "product");
+        assert_fails(clf__gemm_input_gradient(bad[i], x, 3, weight, 1.0f, none), CLF_BAD_ARGUMENT, "GEMM");
+        assert_fails(clf__gemm_input_gradient(y, bad[i], 3, weight, 1.0f, none), CLF_BAD_ARGUMENT, "GEMM");
+        assert_fails(clf__gemm_weight_gradient(weight, bad[i], x, 3, 1.0f), CLF_BAD_ARGUMENT, "GEMM");
+        assert_fails(clf__gemm_weight_gradient(weight, x, bad[i], 3, 1.0f), CLF_BAD_ARGUMENT, "GEMM");
         if (i > 0) {
             assert_fails(clf__gemm_input_gradient(y, x, 3, weight, 1.0f, bad[i]), CLF_BAD_ARGUMENT,
                          "residual");

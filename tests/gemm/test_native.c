@@ -191,7 +191,7 @@ static void bad_calls_are_refused(void **state)
     struct clf__matrix far_away = {.buffer = x.buffer, .offset = (size_t)1 << 31, .stride = 4};
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     assert_ok(clf__gemm_weight(nothing, nothing, 0, weight, &epilogue));
-    assert_fails(clf__gemm_weight(y, x, -1, weight, &epilogue), CLF_BAD_ARGUMENT, "-1 rows");
+    assert_fails(clf__gemm_weight(y, x, -1, weight, &epilogue), CLF_BAD_ARGUMENT, "row count -1");
     assert_fails(clf__gemm_weight(y, x, 4, weight, &epilogue), CLF_BAD_ARGUMENT, "result");
     assert_fails(clf__gemm_weight(y, nothing, 3, weight, &epilogue), CLF_BAD_ARGUMENT, "operand");
     assert_fails(clf__gemm_weight(y, narrow, 3, weight, &epilogue), CLF_BAD_ARGUMENT, "stride");

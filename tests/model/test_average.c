@@ -268,7 +268,7 @@ static void test_what_differs(void **state)
         folders[0] = folders[1] = make_model(1, "dropout", "0");
         assert_int_equal(symlink("nowhere", path_in(folders[0], names[i])), 0);
         assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FILE, names[i]);
-        assert_non_null(strstr(clf_last_error(), "is a link that leads to no file"));
+        assert_non_null(strstr(clf_last_error(), "is a symbolic link to a missing file"));
     }
     folders[1] = path_in(folders[0], "none");
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FILE, "none: no such folder");

@@ -98,7 +98,7 @@ static void test_default_passes_on(void **state)
     for (uint64_t n = candidates.listing + 1; n <= calls; n++) {
         struct clf_device *device;
         char passed[64];
-        snprintf(passed, sizeof passed, "device %d is skipped: ", candidates.first);
+        snprintf(passed, sizeof passed, "device %d: skipped: ", candidates.first);
         warning[0] = '\0';
         assert_ok(open_failing(&device, NULL, n));
         assert_int_equal(clf_device_describe(device)->index, candidates.second);
@@ -123,7 +123,7 @@ static void test_several(void **state)
     char both[32], one[32], out[32];
     snprintf(both, sizeof both, "%d,%d", candidates.first, candidates.second);
     snprintf(one, sizeof one, "%d,%d", candidates.second, candidates.second);
-    snprintf(out, sizeof out, "device %d is left out: ", candidates.first);
+    snprintf(out, sizeof out, "device %d: skipped: ", candidates.first);
     clf_log_set(keep_warning, NULL);
     clf__device_fail_at(2 * candidates.listing + 1); /* after the list of all, the first device's own */
     assert_ok(clf_devices_open(&devices, &count, both, NULL));

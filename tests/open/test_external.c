@@ -134,7 +134,7 @@ static void test_refusals(void **state)
     clf_device_options_init(&profiled);
     cl_int error;
     profiled.profile = 1;
-    refuse(NULL, NULL, NULL, "no context");
+    refuse(NULL, NULL, NULL, "context: is NULL");
     refuse(context, create_queue(context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE), NULL, "out of order");
     refuse(context, create_queue(context, 0), &profiled, "CL_QUEUE_PROFILING_ENABLE");
     cl_context other = clCreateContext(NULL, 1, &device_id, NULL, NULL, &error);
@@ -163,7 +163,7 @@ static void test_several_devices(void **state)
         cl_context part = clCreateContext(NULL, 1, parts, NULL, NULL, &error);
         assert_int_equal(error, CL_SUCCESS);
         refuse(both, NULL, NULL, "2 devices");
-        assert_fails(clf_device_open_context(&device, part, NULL, NULL), CLF_NO_DEVICE, "none of the");
+        assert_fails(clf_device_open_context(&device, part, NULL, NULL), CLF_NO_DEVICE, "not among the");
         assert_int_equal(clReleaseContext(part), CL_SUCCESS);
     }
     assert_int_equal(clReleaseContext(both), CL_SUCCESS);

@@ -103,12 +103,14 @@ static void test_nothing_fits(void **state)
     assert_fails(clf__choice_select(&index, &list, "-1"), CLF_NO_DEVICE, "\"-1\"");
     assert_fails(clf__choice_select(&index, &list, "no such thing"), CLF_NO_DEVICE, "no such thing");
     struct clf_device_list empty = {.silent = ""};
-    assert_fails(clf__choice_select(&index, &empty, "gpu"), CLF_NO_DEVICE,
-                 "no OpenCL driver is installed; install your GPU's OpenCL driver (tools/devices/README.md "
-                 "names the packages), or for the CPU Debian's package pocl-opencl-icd");
+    assert_fails(
+        clf__choice_select(&index, &empty, "gpu"), CLF_NO_DEVICE,
+        "no OpenCL driver is installed; install the OpenCL driver of your GPU (tools/devices/README.md lists "
+        "the packages) or, for the CPU, the Debian package pocl-opencl-icd");
     struct clf_device_list silent = {.platform_count = 1, .silent = "; platform \"P\" has no device"};
-    assert_fails(clf__choice_select(&index, &silent, "gpu"), CLF_NO_DEVICE,
-                 "no OpenCL device is there; platform \"P\" has no device; install your GPU's");
+    assert_fails(
+        clf__choice_select(&index, &silent, "gpu"), CLF_NO_DEVICE,
+        "no OpenCL device was found; platform \"P\" has no device; install the OpenCL driver of your GPU");
 }
 
 /* Orders hand-made GPUs. */
@@ -271,10 +273,13 @@ static void test_several(void **state)
     int indices[COUNT], count;
     assert_fails(clf__choice_select_several(indices, &count, &list, "0,,1"), CLF_NO_DEVICE, "an empty item");
     assert_fails(clf__choice_select_several(indices, &count, &list, "0, "), CLF_NO_DEVICE, "an empty item");
-    assert_fails(clf__choice_select_several(indices, &count, &list, "0,8"), CLF_NO_DEVICE, "\"8\"; there is");
+    assert_fails(clf__choice_select_several(indices, &count, &list, "0,8"), CLF_NO_DEVICE,
+                 "\"8\"; available: ");
     assert_fails(clf__choice_select_several(indices, &count, &list, "0,old*"), CLF_NO_DEVICE, "\"old\"");
-    assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE, "not a list such as");
-    assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE, "not a list such as");
+    assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE,
+                 "one OpenCL device is expected instead of the list");
+    assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE,
+                 "one OpenCL device is expected instead of the list");
     struct clf_device_list empty = {.silent = ""};
     assert_fails(clf__choice_select_several(indices, &count, &empty, "all"), CLF_NO_DEVICE,
                  "pocl-opencl-icd");

@@ -300,7 +300,7 @@ static void test_whose_file(void **state)
     assert_int_equal(rename(path, other), 0);
     assert_int_equal(symlink(other, path), 0);
     assert_use(use_device("one", 0), 1, 1, 1);
-    assert_non_null(strstr(last_warning, "is a link"));
+    assert_non_null(strstr(last_warning, "is a symbolic link"));
     assert_use(use_device("one", 0), 0, 2, 0);
     if (geteuid() == 0) { /* only root can give files away */
         assert_int_equal(chown(path, 65534, (gid_t)-1), 0);

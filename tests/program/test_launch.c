@@ -156,7 +156,7 @@ static void test_too_large(void **state)
         const struct clf__caps *caps = clf__device_caps(device);
         size_t bytes = (size_t)caps->max_buffer_bytes + 1;
         assert_fails(clf__buffer_create(&buffer, device, bytes, "the memory of all tokens"),
-                     CLF_DEVICE_MEMORY, "the memory of all tokens needs ");
+                     CLF_DEVICE_MEMORY, "the memory of all tokens: needs ");
         assert_non_null(strstr(clf_last_error(), "; use smaller batches, or use a device with more memory"));
         assert_fails(clf__buffer_create_streamed(&buffer, device, bytes, "the embedding's weight"),
                      CLF_DEVICE_MEMORY, "(--precision fp16 or int8), or use a device with more memory");
@@ -191,7 +191,7 @@ static void test_build_failure(void **state)
     struct clf__launch launch = {
         .program = "broken", CLF__ON_BOTH("fine", {1}, {1}), .defines = "-DUNUSED=1"};
     clf_log_set(keep_log, NULL);
-    assert_fails(clf__launch(device, &launch), CLF_BUILD, "does not compile program broken");
+    assert_fails(clf__launch(device, &launch), CLF_BUILD, "cannot compile program broken");
     clf_log_set(NULL, NULL);
     assert_non_null(strstr(clf_last_error(), clf_device_describe(device)->name));
     assert_non_null(logged);
@@ -213,14 +213,14 @@ static void test_wrong_launches(void **state)
     struct clf_device *device = open_with("arguments_of_test", arguments_source);
     struct clf__launch launch = {
         .program = "missing_program", CLF__ON_BOTH("defined", {1}, {1}), .defines = "-DWIDTH=1"};
-    assert_fails(clf__launch(device, &launch), CLF_BUILD, "without missing_program of cl/");
+    assert_fails(clf__launch(device, &launch), CLF_BUILD, "lacks missing_program from cl/");
     launch.program = "arguments_of_test";
     launch.cpu.kernel = launch.gpu.kernel = "missing_kernel";
     assert_fails(clf__launch(device, &launch), CLF_DEVICE,
                  "creating kernel missing_kernel of program arguments_of_test");
     launch.cpu.kernel = launch.gpu.kernel = "defined";
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
-                 "kernel defined of program arguments_of_test takes 1 arguments, not 0");
+                 "kernel defined of program arguments_of_test: takes 1 arguments, not 0");
     /* A kernel of the other variant is not available. */
     int is_cpu = clf__device_caps(device)->form == CLF_VARIANT_CPU;
     *(is_cpu ? &launch.cpu : &launch.gpu) = (struct clf__grid){.kernel = NULL};

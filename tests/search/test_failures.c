@@ -20,7 +20,7 @@ static void test_wrong_prompt(void **state)
     REJECT((options.prefix_is_prompt = 1, options.prefix = prompt, options.prefix_count = 3), "is an end id");
     REJECT((options.prefix_is_prompt = 1, options.prefix = prompt, options.prefix_count = 2,
             options.max_length = 2),
-           "reaches the maximum length");
+           "reach the maximum length");
 }
 
 #define REJECT_SAMPLING(change, part)                                                                        \
@@ -29,14 +29,16 @@ static void test_wrong_prompt(void **state)
 static void test_wrong_sampling(void **state)
 {
     (void)state;
-    REJECT_SAMPLING(options.sampling.temperature = 0.0f, "temperature 0: it must be above 0");
-    REJECT_SAMPLING(options.sampling.temperature = NAN, "temperature nan");
-    REJECT_SAMPLING(options.sampling.top_k = -1, "top k -1");
-    REJECT_SAMPLING(options.sampling.top_p = 1.5f, "top p 1.5: it is 0 to 1");
-    REJECT_SAMPLING(options.sampling.min_p = -0.5f, "min p -0.5");
-    REJECT_SAMPLING(options.sampling.typical_p = 0.0f, "typical p 0: it must be above 0");
-    REJECT_SAMPLING(options.sampling.epsilon_cutoff = 2.0f, "epsilon cutoff 2");
-    REJECT_SAMPLING(options.sampling.eta_cutoff = NAN, "eta cutoff nan");
+    REJECT_SAMPLING(options.sampling.temperature = 0.0f,
+                    "temperature: 0 is out of range; use a value above 0, or do not set it without sampling");
+    REJECT_SAMPLING(options.sampling.temperature = NAN, "temperature: nan");
+    REJECT_SAMPLING(options.sampling.top_k = -1, "top k: -1");
+    REJECT_SAMPLING(options.sampling.top_p = 1.5f, "top p: 1.5 is out of range; use 0 to 1");
+    REJECT_SAMPLING(options.sampling.min_p = -0.5f, "min p: -0.5");
+    REJECT_SAMPLING(options.sampling.typical_p = 0.0f,
+                    "typical p: 0 is out of range; use a value above 0, at most 1");
+    REJECT_SAMPLING(options.sampling.epsilon_cutoff = 2.0f, "epsilon cutoff: 2");
+    REJECT_SAMPLING(options.sampling.eta_cutoff = NAN, "eta cutoff: nan");
     REJECT_SAMPLING(options.n_best = 129, "1 to 128 samples");
     REJECT_SAMPLING(options.early_stopping = CLF__STOP_ALL, "cannot be combined with sampling");
     struct clf__search_options options = toy_options(10, 4, 2, 6);
@@ -47,26 +49,27 @@ static void test_wrong_sampling(void **state)
 static void test_wrong_sizes(void **state)
 {
     (void)state;
-    REJECT(options.beams = 0, "beam size 0");
-    REJECT(options.beams = CLF__SEARCH_BEAMS_LIMIT + 1, "2 candidates per beam and at most 256");
-    REJECT(options.n_best = 0, "n-best 0");
-    REJECT(options.n_best = 5, "n-best 5");
-    REJECT(options.max_length = 0, "maximum length 0");
-    REJECT(options.min_length = -1, "minimum length -1");
-    REJECT(options.min_length = 7, "minimum length 7");
+    REJECT(options.beams = 0, "beam size: 0");
+    REJECT(options.beams = CLF__SEARCH_BEAMS_LIMIT + 1, "use 1 (greedy) to 128");
+    REJECT(options.n_best = 0, "n-best: 0");
+    REJECT(options.n_best = 5, "n-best: 5");
+    REJECT(options.max_length = 0, "maximum length: 0");
+    REJECT(options.min_length = -1, "minimum length: -1");
+    REJECT(options.min_length = 7, "minimum length: 7");
     REJECT(options.length_penalty = NAN, "length penalty");
     REJECT(options.length_penalty = INFINITY, "length penalty");
     REJECT(options.repetition_penalty = 0.0f, "repetition penalty 0");
-    REJECT(options.decay_factor = 0.0f, "decay factor 0");
+    REJECT(options.decay_factor = 0.0f, "factor 0");
     REJECT(options.decay_start = -1, "from token -1 on");
     REJECT(options.repetition_penalty = NAN, "repetition penalty");
     REJECT(options.source_repetition_penalty = -1.0f, "encoder repetition penalty -1");
-    REJECT(options.coverage_penalty = NAN, "coverage penalty nan");
-    REJECT((options.coverage_penalty = 1.0, options.memory_limit = 0), "sources of 0 positions");
+    REJECT(options.coverage_penalty = NAN, "coverage penalty: nan");
+    REJECT((options.coverage_penalty = 1.0, options.memory_limit = 0),
+           "coverage penalty: the limit of 0 source positions must be 1 or more");
     REJECT((options.coverage_penalty = 1.0, options.early_stopping = CLF__STOP_ALL),
            "\"all\" cannot be combined with a coverage penalty");
-    REJECT(options.length_rule = (enum clf__length_rule)9, "length rule 9");
-    REJECT(options.early_stopping = (enum clf__early_stopping)9, "early stopping 9");
+    REJECT(options.length_rule = (enum clf__length_rule)9, "length rule: unknown value 9");
+    REJECT(options.early_stopping = (enum clf__early_stopping)9, "early stopping: unknown value 9");
     struct clf__search_options options = toy_options(10, 4, 2, 6);
     struct clf__search_limits limits = clf__search_limits_for(&options, INT32_MAX);
     struct clf__search *search;
@@ -83,17 +86,17 @@ static void test_no_room(void **state)
     struct clf__search *search;
     assert_ok(clf__search_create(&search, &limits));
     other = options, other.beams = 5;
-    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "too little space for 5 beams");
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "too few for 5 beams");
     other = options, other.max_length = 7;
-    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "4 beams of 7 tokens");
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "4 beams, 7 tokens");
     other = options, other.vocabulary = 9;
-    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "banned ids of 9");
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "a vocabulary of 9");
     other = options, other.suppressed = ids, other.suppressed_count = 2;
-    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "with 3 banned ids");
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "3 banned ids");
     other = options, other.coverage_penalty = 1.0;
-    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "too little space for");
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "too few for");
     other = options, other.n_best = 0;
-    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "n-best 0");
+    assert_fails(clf__search_add(search, 0, &other, 0), CLF_BAD_ARGUMENT, "n-best: 0");
     assert_true(clf__search_is_free(search, 0)); /* as if nothing had happened */
     assert_int_equal(clf__search_prepare(search)->rows, 0);
     assert_ok(clf__search_add(search, 0, &options, 0));
@@ -106,30 +109,30 @@ static void test_wrong_ids(void **state)
     (void)state;
     static const int32_t ids[] = {5, 10, -1, 7};
     static const int32_t one[] = {0, 1}, second_outside[] = {0, 2}, empty[] = {1, 1};
-    REJECT(options.vocabulary = 0, "vocabulary of 0");
+    REJECT(options.vocabulary = 0, "vocabulary: the size 0");
     REJECT(options.start_id = 10, "start id 10");
     REJECT(options.end_id = -1, "end id -1");
-    REJECT((options.prefix = ids, options.prefix_count = 2), "forced first id 10");
+    REJECT((options.prefix = ids, options.prefix_count = 2), "forced first id: 10");
     REJECT((options.prefix = ids, options.prefix_count = 7),
-           "a prefix of 7 ids: it must be a list of at most 6");
-    REJECT(options.prefix_count = 1, "a prefix of 1 ids");
+           "prefix: 7 ids are out of range; use a list of at most 6");
+    REJECT(options.prefix_count = 1, "prefix: 1 ids are out of range");
     REJECT((options.prefix = ids, options.prefix_count = 1, options.suppressed = ids,
             options.suppressed_count = 1),
-           "both the forced first id and suppressed");
-    REJECT(options.forced_last = -2, "forced last id -2");
-    REJECT((options.suppressed = ids, options.suppressed_count = 2), "suppressed id 10");
-    REJECT((options.suppressed = ids + 2, options.suppressed_count = 1), "suppressed id -1");
-    REJECT(options.suppressed_count = 1, "without a list");
-    REJECT(options.suppressed_count = -1, "without a list");
+           "both suppressed and the forced first id");
+    REJECT(options.forced_last = -2, "forced last id: -2");
+    REJECT((options.suppressed = ids, options.suppressed_count = 2), "suppressed id: 10");
+    REJECT((options.suppressed = ids + 2, options.suppressed_count = 1), "suppressed id: -1");
+    REJECT(options.suppressed_count = 1, "there is no list");
+    REJECT(options.suppressed_count = -1, "there is no list");
     REJECT((options.suppressed = ids, options.suppressed_count = 1, options.forced_last = 5),
-           "both the forced last id and suppressed");
-    REJECT(options.bad_word_count = 1, "without a list");
+           "both suppressed and the forced last id");
+    REJECT(options.bad_word_count = 1, "there is no list");
     REJECT((options.bad_words = ids, options.bad_word_offsets = second_outside, options.bad_word_count = 1),
            "id 10 of bad word 1");
     REJECT((options.bad_words = ids + 2, options.bad_word_offsets = one, options.bad_word_count = 1),
            "id -1 of bad word 1");
     REJECT((options.bad_words = ids, options.bad_word_offsets = empty, options.bad_word_count = 1),
-           "bad word 1 is empty");
+           "bad word 1: is empty; use at least 1 id");
 }
 
 /* Runs with the n-th step failing until none fails; returns the number of steps. */

@@ -148,7 +148,8 @@ static void test_bad_files(void **state)
         memcpy(lists + used, ",[]", 3);
     }
     memcpy(lists + used, "]}", 2);
-    assert_fails(load(&vocabulary, lists, 2), CLF_FORMAT, "holds more than 65540 values");
+    assert_fails(load(&vocabulary, lists, 2), CLF_FORMAT,
+                 "has more JSON values than the limit of 65540 for such files");
     assert_fails(clf__vocabulary_load(&vocabulary, "/no/vocab.json", 2), CLF_FILE, "/no/vocab.json");
     assert_fails(load(&vocabulary, "{}", -5), CLF_BAD_ARGUMENT, "-5 tokens");
 }

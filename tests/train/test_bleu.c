@@ -107,7 +107,8 @@ static void test_broken_text_is_named(void **state)
     static const char *const good[] = {"a", "b"}, *const bad[] = {"a", "b \xff"};
     struct clf_bleu bleu;
     assert_fails(clf_bleu_corpus(&bleu, bad, good, 2, CLF_BLEU_13A, 0), CLF_TEXT,
-                 "line 2 of the hypotheses: the byte at offset 2 is not UTF-8; convert");
+                 "line 2 of the hypotheses: invalid UTF-8 at byte offset 2; convert the text, for example "
+                 "with iconv -f WINDOWS-1252 -t UTF-8");
     assert_fails(clf_bleu_corpus(&bleu, good, bad, 2, CLF_BLEU_13A, 0), CLF_TEXT, "line 2 of the references");
     assert_fails(clf_bleu_corpus(&bleu, good, bad, 2, (clf_bleu_words)7, 0), CLF_BAD_ARGUMENT, "kind 7");
     assert_ok(clf_bleu_corpus(&bleu, NULL, NULL, 0, CLF_BLEU_SPACES, 1));

@@ -119,7 +119,8 @@ static void test_file_that_shrinks(void **state)
     }
     assert_in_range(lines, 2, MOST_LINES - 1);
     assert_fails(status, CLF_FILE, path);
-    assert_fails(clf__corpus_checksum(&sum, &corpus), CLF_FILE, "became shorter while it was read");
+    assert_fails(clf__corpus_checksum(&sum, &corpus), CLF_FILE,
+                 "was truncated while it was being read; try again");
     clf__corpus_close(&corpus);
     /* The same while detecting whether the first line holds two texts. */
     assert_ok(clf__file_write(path, text, size));

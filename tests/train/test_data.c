@@ -20,16 +20,13 @@ static void test_left_out_lines_are_named(void **state)
     digits_set(task.recipe, "valid", process_format("%s/valid", folder));
     digits_set(task.recipe, "max-updates", "1");
     assert_ok(digits_train(digits_output(), task.logs));
-    assert_non_null(strstr(task.warnings,
-                           "train: 22 of 23 lines have no part, because they are broken: lines "
-                           "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, "
-                           "19, 20 and 2 more, which -v lists; line 1 of "));
-    assert_non_null(strstr(task.warnings,
-                           "valid: 2 of 5 lines have no part, because they are broken: lines 2 "
-                           "and 3; line 2 of "));
+    assert_non_null(strstr(task.warnings, "train: skipped 22 of 23 lines (invalid): lines "
+                                          "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, "
+                                          "19, 20 and 2 more, which -v lists; line 1 of "));
+    assert_non_null(strstr(task.warnings, "valid: skipped 2 of 5 lines (invalid): lines 2 "
+                                          "and 3; line 2 of "));
     assert_non_null(
-        strstr(task.warnings,
-               "valid: 1 of 5 lines has no part, because it is empty: line 5: the target is empty\n"));
+        strstr(task.warnings, "valid: skipped 1 of 5 lines (empty): line 5: the target is empty\n"));
 }
 
 /* The message names the file with the bad line. */
@@ -43,11 +40,12 @@ static void test_a_broken_target_is_named(void **state)
     assert_ok(clf_recipe_set(task.recipe, "train", files, 2));
     digits_set(task.recipe, "max-updates", "1");
     assert_ok(digits_train(digits_output(), task.logs));
-    assert_non_null(strstr(task.warnings, process_format("%s and %s: 1 of 3 lines has no part, because it is "
-                                                         "broken: line 2 of %s: the byte at offset 0 is not "
-                                                         "UTF-8; convert the text, for example with iconv -f "
-                                                         "WINDOWS-1252 -t UTF-8\n",
-                                                         files[0], files[1], files[1])));
+    assert_non_null(
+        strstr(task.warnings,
+               process_format(
+                   "%s and %s: skipped 1 of 3 lines (invalid): line 2 of %s: invalid UTF-8 "
+                   "at byte offset 0; convert the text, for example with iconv -f WINDOWS-1252 -t UTF-8\n",
+                   files[0], files[1], files[1])));
 }
 
 /* Errors that need no device: vocabulary, configuration, initial weights. */
@@ -61,7 +59,7 @@ static void test_bad_data_is_named(void **state)
     task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "max-source-length", "1");
     assert_fails(digits_train(digits_output(), task.logs), CLF_FORMAT, "train.source");
-    assert_non_null(strstr(clf_last_error(), "60 too long, 0 broken; line 1: its lengths are "));
+    assert_non_null(strstr(clf_last_error(), "60 too long and 0 invalid; line 1: its lengths are "));
     /* The second file is missing, with and without --tokens. */
     for (int i = 0; i < 4; i++) {
         const char *output = digits_output(), *key = i < 2 ? "train" : "valid";
@@ -70,8 +68,8 @@ static void test_bad_data_is_named(void **state)
         digits_set(task.recipe, "tokens", i % 2 == 0 ? "true" : "false");
         digits_set(task.recipe, key, process_format("%s/%s.source", task.data, key));
         assert_fails(digits_train(output, task.logs), CLF_FORMAT,
-                     process_format("%s.source: no line has one tab, between source and target (line 1 has "
-                                    "0); is the second file missing?",
+                     process_format("%s.source: no line consists of a source and a target separated by one "
+                                    "tab (line 1 has 0 tabs); name a second file, or correct this one",
                                     key));
         assert_false(clf__folder_exists(output));
     }

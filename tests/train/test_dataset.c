@@ -147,13 +147,13 @@ static void test_what_is_left_out(void **state)
     assert_int_equal(loaded.report.named_lines[CLF__EMPTY][1], 3);
     assert_int_equal(loaded.report.named_lines[CLF__TOO_LONG][1], 6);
     assert_int_equal(logged, 6);
-    assert_non_null(strstr(
-        last_logged, "target: line 8 is left out: the byte at offset 1 is not UTF-8; convert the text"));
+    assert_non_null(strstr(last_logged, "target: line 8 is skipped: invalid UTF-8 at byte offset 1; convert "
+                                        "the text, for example with iconv -f WINDOWS-1252 -t UTF-8"));
     const struct clf__left_out_line *first = loaded.report.first;
     assert_ptr_equal(first[CLF__BROKEN].path, loaded.options.source_path);
-    assert_string_equal(first[CLF__BROKEN].reason,
-                        "the byte at offset 0 is not UTF-8; convert the text, for example with "
-                        "iconv -f WINDOWS-1252 -t UTF-8");
+    assert_string_equal(
+        first[CLF__BROKEN].reason,
+        "invalid UTF-8 at byte offset 0; convert the text, for example with iconv -f WINDOWS-1252 -t UTF-8");
     assert_int_equal(first[CLF__EMPTY].line, 2);
     assert_null(first[CLF__EMPTY].path);
     assert_int_equal(first[CLF__TOO_LONG].line, 5);
@@ -267,16 +267,16 @@ static void test_files_that_cannot_be(void **state)
     load_tokenizer(&loaded, CLF__PAPER, folder);
     loaded.options.source_path = write_text(folder, "two", "a\nb");
     loaded.options.target_path = write_text(folder, "three", "a\nb\nc\n");
-    assert_fails(load(&loaded), CLF_FORMAT, "has 2 lines and ");
+    assert_fails(load(&loaded), CLF_FORMAT, "has 2 lines, but ");
     assert_non_null(strstr(clf_last_error(), "three has 3"));
     assert_null(loaded.dataset);
     loaded.options.target_path = path_in(folder, "none");
     assert_fails(load(&loaded), CLF_FILE, "none");
     loaded.options.source_path = write_text(folder, "empty", "");
     loaded.options.target_path = loaded.options.source_path;
-    assert_fails(load(&loaded), CLF_FORMAT, "no usable pair, because there is no line");
+    assert_fails(load(&loaded), CLF_FORMAT, "no usable pairs: there are no lines");
     loaded.options.source_path = loaded.options.target_path = write_text(folder, "blank", "\n\n");
-    assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 2 are empty, 0 too long, 0 broken");
+    assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines, 2 are empty, 0 too long and 0 invalid");
     unload(&loaded);
 }
 
@@ -472,17 +472,17 @@ static void test_no_pair_has_a_reason(void **state)
     struct loaded loaded;
     load_tokenizer(&loaded, CLF__SPEECH, folder);
     loaded.options.source_path = write_text(folder, "table", "one.npy\ta b\ntwo.npy\tc\n");
-    assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines 0 are empty, 0 too long, 2 broken; line 1 of ");
+    assert_fails(load(&loaded), CLF_FORMAT, "of 2 lines, 0 are empty, 0 too long and 2 invalid; line 1 of ");
     assert_non_null(strstr(clf_last_error(), "one.npy: cannot be opened"));
     loaded.options.source_path = write_text(folder, "table", "");
-    assert_fails(load(&loaded), CLF_FORMAT, "table: no usable pair, because there is no line");
+    assert_fails(load(&loaded), CLF_FORMAT, "table: no usable pairs: there are no lines");
     unload(&loaded);
     /* The file at fault is named. */
     load_tokenizer(&loaded, CLF__PAPER, folder);
     loaded.options.source_path = write_text(folder, "source", "a\n\n");
     loaded.options.target_path = write_bytes(folder, "target", "\0\n\n", 3);
-    assert_fails(load(&loaded), CLF_FORMAT, "target: no usable pair: of 2 lines 1 are empty, ");
-    assert_non_null(strstr(clf_last_error(), "target: there is a NUL byte in it"));
+    assert_fails(load(&loaded), CLF_FORMAT, "target: no usable pairs: of 2 lines, 1 are empty, ");
+    assert_non_null(strstr(clf_last_error(), "target: the line contains a NUL byte"));
     unload(&loaded);
 }
 

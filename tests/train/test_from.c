@@ -42,7 +42,7 @@ static void test_fine_tuning(void **state)
     assert_fails(digits_train(output, task.logs), CLF_FILE, process_format("from: %s: no such", nowhere));
     digits_set(task.recipe, "from", first);
     assert_fails(digits_train(process_format("%s/.", first), task.logs), CLF_BAD_ARGUMENT,
-                 "is the folder of from; choose another one for the model");
+                 "is also the folder of from; choose another folder for the model");
     assert_ok(digits_train(output, task.logs));
     digits_set(task.recipe, "max-updates", "3");
     assert_ok(digits_train(output, task.logs));
@@ -88,7 +88,8 @@ static void test_going_on_without_the_folder(void **state)
     }
     assert_ok(clf__folder_create(from));
     process_write(from, "config.json", "{\"model_type\": \"marian\"}", 24);
-    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT, "is a model of marian, but the run was");
+    assert_fails(digits_train(output, task.logs), CLF_BAD_ARGUMENT,
+                 "is a model of architecture marian, but the run was");
 }
 
 /* OpenAI models decode after a prompt, which training does not support, whatever their token ids; a model
@@ -104,7 +105,7 @@ static void test_speech_behind_a_prompt(void **state)
     assert_ok(clf__folder_create(from));
     process_write(from, "config.json", whisper, sizeof whisper - 1);
     assert_fails(digits_train(digits_output(), task.logs), CLF_UNSUPPORTED,
-                 "\"decoder_start_token_id\" 50257 is not \"bos_token_id\" 50256");
+                 "\"decoder_start_token_id\" is 50257, \"bos_token_id\" is 50256");
     process_write(from, "config.json", ours, sizeof ours - 1);
     process_write(from, "tokenizer.json", "{}", 2);
     assert_int_not_equal(digits_train(digits_output(), task.logs), CLF_OK);

@@ -379,7 +379,7 @@ static void test_the_disk_is_full(void **state)
 {
     (void)state;
     static const struct trouble rows[] = {{1, ": rank 1 on ", sharded},
-                                          {0, "is not saved, the last checkpoint is", alone},
+                                          {0, "was not saved (last checkpoint: ", alone},
                                           {0, ": rank 0 on ", sharded}};
     ranks_need();
     for (int i = 0; i < ranks_cases(3); i++) {
@@ -432,12 +432,12 @@ static void test_ranks_that_do_not_fit(void **state)
     struct place place = make_place(), other = make_place();
     struct process_result result =
         ranks_run(2, program, arguments_of(&place, "odd", "none", 0, "micro-batches=3"));
-    check_refused(&result, "micro-batches: is 3, which 2 ranks cannot share evenly");
+    check_refused(&result, "micro-batches: 3 cannot be divided evenly among 2 ranks");
     assert_false(digits_has_file(place.folder, "odd"));
     const char *own = arguments_of(&place, "unlike", "none", 0, "micro-batches=2");
     result =
         ranks_run_unlike(program, own, arguments_of(&place, "unlike", "none", 0, "micro-batches=2 seed=7"));
-    check_refused(&result, "seed is 7, but 1 on rank 0; it must be the same on all ranks");
+    check_refused(&result, "seed is 7 on this rank but 1 on rank 0; it must be the same on all ranks");
     assert_non_null(strstr(result.output, "rank 1 on "));
     assert_false(digits_has_file(place.folder, "unlike"));
     /* Texts that differ on one host: rank 1 uses another path here. */
@@ -450,7 +450,7 @@ static void test_ranks_that_do_not_fit(void **state)
     const char *elsewhere = process_format("child %s %s/elsewhere %s/n none 0 micro-batches=2", place.folder,
                                            place.folder, place.folder);
     result = ranks_run_unlike(program, own, elsewhere);
-    check_refused(&result, "does not exist, but rank 0 has it; all ranks need the same folder");
+    check_refused(&result, "does not exist on this rank, but on rank 0; all ranks need the same folder");
     assert_false(digits_has_file(place.folder, "unlike"));
 }
 

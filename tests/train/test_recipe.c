@@ -107,17 +107,17 @@ static void test_wrong_values_are_refused(void **state)
         const char *name, *value, *part;
     } cases[] = {
         {"bach-tokens", "1", "bach-tokens"},
-        {"batch-tokens", "x", "batch-tokens: \"x\" is not a whole number from 1 to 2147483647"},
+        {"batch-tokens", "x", "batch-tokens: \"x\" is not an integer from 1 to 2147483647"},
         {"batch-tokens", "0", "from 1"},
-        {"batch-tokens", "1.5", "whole"},
+        {"batch-tokens", "1.5", "integer"},
         {"batch-tokens", "", "empty"},
-        {"batch-tokens", "99999999999999999999", "whole"},
+        {"batch-tokens", "99999999999999999999", "integer"},
         {"beta1", "1", "from 0 to 0.999999"},
         {"beta1", "0.9x", "beta1"},
         {"beta1", "NaN", "beta1"},
-        {"preset", "marian|paper", "none of marian|paper"},
-        {"preset", "mari", "none of marian|paper"},
-        {"tokens", "yes", "none of false|true"},
+        {"preset", "marian|paper", "use one of marian|paper"},
+        {"preset", "mari", "use one of marian|paper"},
+        {"tokens", "yes", "use one of false|true"},
         {"config", "dropout", "KEY=VALUE"},
         {"config", "=1", "KEY=VALUE"},
         {"config", "dropout=", "KEY=VALUE"},
@@ -127,8 +127,8 @@ static void test_wrong_values_are_refused(void **state)
         assert_fails(set(cases[i].name, cases[i].value), CLF_BAD_ARGUMENT, cases[i].part);
     }
     static const char *const three[] = {"a", "b", "c"};
-    assert_fails(clf_recipe_set(recipe, "train", three, 3), CLF_BAD_ARGUMENT, "train: expects FILE [FILE]");
-    assert_fails(clf_recipe_set(recipe, "seed", three, 0), CLF_BAD_ARGUMENT, "seed: expects N");
+    assert_fails(clf_recipe_set(recipe, "train", three, 3), CLF_BAD_ARGUMENT, "train: requires FILE [FILE]");
+    assert_fails(clf_recipe_set(recipe, "seed", three, 0), CLF_BAD_ARGUMENT, "seed: requires N");
 }
 
 static void test_contradictions_are_refused(void **state)
@@ -142,7 +142,8 @@ static void test_contradictions_are_refused(void **state)
     assert_fails(clf__recipe_settings(&settings, recipe), CLF_BAD_ARGUMENT, "max-updates");
     assert_ok(set("schedule", "constant"));
     assert_ok(set("average", "3"));
-    assert_fails(clf__recipe_settings(&settings, recipe), CLF_BAD_ARGUMENT, "average: needs valid");
+    assert_fails(clf__recipe_settings(&settings, recipe), CLF_BAD_ARGUMENT,
+                 "average: requires valid, because checkpoints are made at validations; add valid");
     assert_ok(set("valid", "valid.tsv"));
     assert_int_equal(settings_of(recipe).best, CLF__BEST_BLEU);
     assert_ok(set("bleu", "none"));
@@ -236,15 +237,15 @@ static void test_a_bad_file_changes_nothing(void **state)
         const char *text, *part;
     } cases[] = {
         {"{\"seed\": 2, \"seed\": 3}", "duplicate"},
-        {"{\"seed\": 2, \"sead\": 3}", "\"sead\" is not a setting"},
+        {"{\"seed\": 2, \"sead\": 3}", "unknown setting \"sead\""},
         {"{\"seed\": 2, \"beta1\": 3}", "beta1: \"3\" is not a number from"},
         {"{\"epsilon\": 0}", "epsilon: \"0\" is not a number from 1e-18 to 1"},
-        {"{\"seed\": 2, \"beta1\": \"0.9\"}", "\"beta1\": is not a number"},
-        {"{\"seed\": 2, \"tokens\": 1}", "\"tokens\": is not true or false"},
-        {"{\"seed\": 2, \"train\": {}}", "\"train\": is not a string"},
-        {"{\"seed\": 2, \"train\": [1]}", "\"train\": is not a list of files"},
-        {"{\"seed\": 2, \"train\": [\"a\", \"b\", \"c\"]}", "train: expects FILE [FILE]"},
-        {"{\"seed\": 2, \"config\": []}", "\"config\": is not an object"},
+        {"{\"seed\": 2, \"beta1\": \"0.9\"}", "\"beta1\": must be a number"},
+        {"{\"seed\": 2, \"tokens\": 1}", "\"tokens\": must be true or false"},
+        {"{\"seed\": 2, \"train\": {}}", "\"train\": must be a string"},
+        {"{\"seed\": 2, \"train\": [1]}", "\"train\": must be a list of file names"},
+        {"{\"seed\": 2, \"train\": [\"a\", \"b\", \"c\"]}", "train: requires FILE [FILE]"},
+        {"{\"seed\": 2, \"config\": []}", "\"config\": must be an object"},
         {"{\"seed\": 2, \"config\": {\"dropout\": 1, \"dropout\": 2}}", "duplicate"},
         {"[]", "not a JSON object"},
         {"{", "recipe.json"},

@@ -94,7 +94,7 @@ static void test_the_difference_is_named(void **state)
     assert_fails(clf__recipe_check_same(recipe, begun, "out"), CLF_BAD_ARGUMENT,
                  "config: is d_model=8, but out was started with none");
     assert_fails(clf__recipe_check_same(begun, recipe, "out"), CLF_BAD_ARGUMENT,
-                 "config: is not chosen, but out was started with d_model=8");
+                 "config: is not set, but out was started with d_model=8");
     assert_ok(clf_recipe_set(recipe, "train", files[1], 2));
     clf_recipe_free(begun);
     assert_ok(clf__recipe_copy(&begun, recipe));

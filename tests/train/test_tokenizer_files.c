@@ -145,17 +145,19 @@ static void test_given_vocabularies(void **state)
     making.separate_vocabularies = 1;
     making.target_vocabulary =
         write_text(folder, "other.json", "{\"w\": 0, \"<s>\": 3, \"</s>\": 1, \"<pad>\": 2}");
-    assert_fails(make(&made, &making), CLF_FORMAT, "do not agree");
+    assert_fails(make(&made, &making), CLF_FORMAT, "have different ids");
     making.separate_vocabularies = 0;
     making.source_vocabulary = write_text(folder, "without.json", "{\"w\": 0, \"<pad>\": 1, \"</s>\": 2}");
-    assert_fails(make(&made, &making), CLF_FORMAT, "without.json: has no \"<s>\"");
+    assert_fails(make(&made, &making), CLF_FORMAT, "without.json: the token \"<s>\" is missing");
     making.source_vocabulary = write_text(folder, "bad.txt", "a\n\xff\n");
     assert_fails(make(&made, &making), CLF_FORMAT,
-                 "bad.txt: line 2: the byte at offset 0 is not UTF-8; convert the text");
+                 "bad.txt: line 2: invalid UTF-8 at byte offset 0; convert the text, for example with iconv "
+                 "-f WINDOWS-1252 -t UTF-8");
     making.source_vocabulary = path_in(folder, "none.txt");
     assert_fails(make(&made, &making), CLF_FILE, "none.txt");
     making.tokens = 0;
-    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "can be given only for tokens");
+    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT,
+                 "source-vocabulary and target-vocabulary: require tokens or a speech model; remove them");
 }
 
 static void test_characters(void **state)
@@ -185,7 +187,8 @@ static void test_characters(void **state)
     clf__ids_free(&ids);
     clf__tokenizer_free(made.tokenizer);
     making.separate_vocabularies = 1;
-    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "has one vocabulary");
+    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT,
+                 "separate-vocabularies: cannot be used with a speech model; remove it");
     /* Tokenized transcripts. */
     making.separate_vocabularies = 0;
     making.tokens = 1;
@@ -305,10 +308,14 @@ static void test_text_without_pieces(void **state)
          CLF__MARIAN},
         {"", "no text to train on", 300, CLF__MARIAN},
         {"\n \n", "no text to train on", 300, CLF__MARIAN},
-        {"\u3000\u200b\u2581\n\u2585\n\xff\n", "/text, line 3: the byte at offset 0 is not UTF-8", 300,
-         CLF__MARIAN},
-        {"ab\n\xe9\n", "/text, line 2: the byte at offset 0 is not UTF-8; convert the text", 300,
-         CLF__MARIAN},
+        {"\u3000\u200b\u2581\n\u2585\n\xff\n",
+         "/text, line 3: invalid UTF-8 at byte offset 0; convert the text, for example with iconv -f "
+         "WINDOWS-1252 -t UTF-8",
+         300, CLF__MARIAN},
+        {"ab\n\xe9\n",
+         "/text, line 2: invalid UTF-8 at byte offset 0; convert the text, for example with iconv -f "
+         "WINDOWS-1252 -t UTF-8",
+         300, CLF__MARIAN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct clf__settings making = {.preset = cases[i].system, .vocabulary = cases[i].size};
@@ -327,7 +334,7 @@ static void test_no_room(void **state)
     struct clf__settings making = {.preset = CLF__PAPER, .tokens = 1, .vocabulary = 4};
     making.train = train_twice(write_text(folder, "text", " \n"));
     struct made made;
-    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "a vocabulary of 4 has no room");
+    assert_fails(make(&made, &making), CLF_BAD_ARGUMENT, "vocabulary: 4 has no room");
     making.vocabulary = 0;
     assert_fails(make(&made, &making), CLF_TEXT, "no text for a vocabulary");
 }

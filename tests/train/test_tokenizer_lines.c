@@ -229,7 +229,7 @@ static void test_the_file_at_fault_is_named(void **state)
     struct clf__settings making = {.preset = CLF__PAPER, .vocabulary = 12};
     making.train = train_on(text, text);
     assert_ok(make(&made, &making));
-    assert_non_null(strstr(messages, join(pair, ": learning a vocabulary of 12 pieces", "")));
+    assert_non_null(strstr(messages, join(pair, ": learning a vocabulary of 12 tokens", "")));
     making.separate_vocabularies = 1;
     assert_ok(make(&made, &making));
     assert_null(strstr(messages, " and "));
@@ -242,7 +242,7 @@ static void test_the_file_at_fault_is_named(void **state)
     assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": has no text for a vocabulary", ""));
     making.separate_vocabularies = 0;
     making.source_vocabulary = blank;
-    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": has no token", ""));
+    assert_fails(make(&made, &making), CLF_TEXT, join(blank, ": has no tokens for a vocabulary", ""));
 }
 
 int main(void)

@@ -183,8 +183,8 @@ static void test_patience_ends_a_run(void **state)
     assert_ok(digits_train(digits_output(), &task.logs[0]));
     assert_int_equal(task.logs[0].count, 8);
     assert_int_equal(task.logs[0].validation_count, 4);
-    assert_non_null(strstr(task.notices, "training ends by patience: 3 validations without an improvement "
-                                         "since update 2\n"));
+    assert_non_null(strstr(task.notices,
+                           "training ends by patience: 3 validations without improvement since update 2\n"));
 }
 
 /* BLEU is available, but loss decides. */
@@ -238,7 +238,8 @@ static void test_a_cut_epoch_is_not_averaged(void **state)
     digits_set(task.recipe, "max-updates", "1");
     assert_ok(digits_train(cut, &task.logs[1]));
     assert_true(digits_has_file(cut, "config.json"));
-    assert_non_null(strstr(task.warnings, "there is none to average"));
+    assert_non_null(strstr(task.warnings,
+                           "the model is the best checkpoint, because there are no checkpoints to average"));
 }
 
 static void assert_published(const char *output, int update)
@@ -275,11 +276,12 @@ static void test_the_best_one_that_is_there(void **state)
         task.warnings[0] = '\0';
         assert_ok(digits_train(output, task.logs)); /* only the end of the run is left to do */
         assert_published(output, order[i]);
-        const char *warning = process_format("update %d, the best one that was kept", order[i]);
+        const char *warning = process_format("update %d, the best one that still exists", order[i]);
         assert_true(i == 0 ? task.warnings[0] == '\0' : strstr(task.warnings, warning) != NULL);
         assert_ok(clf__folder_remove(process_format("%s/checkpoints/update-%08d", output, order[i])));
     }
-    assert_non_null(strstr(task.warnings, "the checkpoint of update 4, the best validation, was not kept"));
+    assert_non_null(
+        strstr(task.warnings, "the checkpoint of update 4, with the best validation, was not kept"));
 }
 
 static void test_epochs_are_counted(void **state)
@@ -293,7 +295,7 @@ static void test_epochs_are_counted(void **state)
     assert_int_equal(task.logs[0].validations[0].epoch, 1);
     assert_int_equal(task.logs[0].validations[1].epoch, 2);
     assert_int_equal(task.logs[0].validations[1].update, task.logs[0].count);
-    assert_non_null(strstr(task.notices, "training ends at max-epochs 2\n"));
+    assert_non_null(strstr(task.notices, "training ends: max-epochs 2 reached\n"));
     int64_t tokens[2] = {0, 0};
     for (int i = 0; i < task.logs[0].count; i++) {
         /* The expected total is the first limit from the start, and exact in the last epoch. */
@@ -314,14 +316,14 @@ static void test_a_warm_up_longer_than_the_run(void **state)
     digits_set(task.recipe, "warm-up", "13");
     assert_ok(digits_train(digits_output(), task.logs));
     assert_string_equal(task.warnings,
-                        "warm-up: is 13 updates, but the run has 12 by max-updates, so the learning rate "
-                        "never reaches its peak; take a shorter one\n");
+                        "warm-up: is 13 updates, but the run has only 12 (max-updates), so the learning rate "
+                        "never reaches its maximum; use a shorter warm-up\n");
     task.warnings[0] = '\0';
     digits_set(task.recipe, "warm-up", "4000");
     digits_set(task.recipe, "max-updates", "100000");
     digits_set(task.recipe, "max-epochs", "1");
     assert_ok(digits_train(digits_output(), task.logs));
-    assert_non_null(strstr(task.warnings, "warm-up: is 4000 updates, but the run has about "));
+    assert_non_null(strstr(task.warnings, "warm-up: is 4000 updates, but the run has only about "));
     assert_non_null(strstr(task.warnings, " by max-epochs, so"));
 }
 
@@ -338,12 +340,14 @@ static void test_gradients_that_are_not_finite(void **state)
     digits_set(task.recipe, "normalize", "none");
     digits_set(task.recipe, "optimizer", "adamw");
     digits_set(task.recipe, "decay", "1"); /* w grows 999-fold with each update */
-    assert_fails(digits_train(output, &task.logs[0]), CLF_UNSUPPORTED, "3 updates in a row are not finite");
+    assert_fails(digits_train(output, &task.logs[0]), CLF_UNSUPPORTED,
+                 "3 consecutive updates are not finite");
     const struct clf_train_update *last = &task.logs[0].updates[task.logs[0].count - 1];
     assert_true(last->skipped >= 3 && last->skipped == last[-1].skipped + 1); /* the last one is reported
                                                                                  too */
-    assert_non_null(strstr(clf_last_error(), process_format("the last of update %d;", (int)last->update)));
-    assert_non_null(strstr(task.warnings, "is skipped: its gradients are not finite"));
+    assert_non_null(
+        strstr(clf_last_error(), process_format("the last of them update %d;", (int)last->update)));
+    assert_non_null(strstr(task.warnings, "is skipped, because its gradients are not finite"));
 }
 
 /* jadore validates without label smoothing; the others with the full loss. */

@@ -65,7 +65,7 @@ static void test_wrong(void **state)
     struct clf_wer wer;
     const char *const lines[] = {"a", "b"}, *const gap[] = {"a", NULL}, *const torn[] = {"a", "b\xff"};
     const char *const empty[] = {"", " "};
-    assert_fails(clf_wer_corpus(&wer, NULL, NULL, -1, 0), CLF_BAD_ARGUMENT, "-1 lines");
+    assert_fails(clf_wer_corpus(&wer, NULL, NULL, -1, 0), CLF_BAD_ARGUMENT, "line count -1");
     assert_fails(clf_wer_corpus(&wer, NULL, lines, 2, 0), CLF_BAD_ARGUMENT, "line 1 of the hypotheses");
     assert_fails(clf_wer_corpus(&wer, lines, gap, 2, 0), CLF_BAD_ARGUMENT, "line 2 of the references");
     assert_fails(clf_wer_corpus(&wer, torn, lines, 2, 0), CLF_TEXT, "line 2 of the hypotheses");

@@ -191,7 +191,7 @@ static void test_interrupted(void **state)
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct several several = {.stop_at = stops[i]};
         struct clf_transcribe_options options = make_options(0);
-        assert_fails(run(&several, model, &options), CLF_INTERRUPTED, "asked to stop");
+        assert_fails(run(&several, model, &options), CLF_INTERRUPTED, "interrupted by the caller");
         assert_int_equal(several.done, several.opened);
         assert_int_equal(several.at_work, 0);
         for (int k = 0; k < several.opened; k++) {
@@ -210,15 +210,18 @@ static void test_refused(void **state)
     struct clf_recordings recordings;
     clf_recordings_init(&recordings);
     assert_ok(clf_transcriber_create(&transcriber, model, NULL));
-    assert_fails(clf_transcribe_several(NULL, &recordings), CLF_BAD_ARGUMENT, "there is no transcriber");
-    assert_fails(clf_transcribe_several(transcriber, NULL), CLF_BAD_ARGUMENT, "recordings is NULL");
+    assert_fails(clf_transcribe_several(NULL, &recordings), CLF_BAD_ARGUMENT,
+                 "transcriber: is NULL; create one with clf_transcriber_create()");
+    assert_fails(clf_transcribe_several(transcriber, NULL), CLF_BAD_ARGUMENT,
+                 "recordings: is NULL; pass the recordings to transcribe");
     assert_fails(clf_transcribe_several(transcriber, &recordings), CLF_BAD_ARGUMENT,
-                 "the callbacks open and done must be set");
+                 "recordings: the callbacks `open` and `done` must be set");
     recordings.open = open_one;
     recordings.done = end_one;
     assert_ok(clf_transcribe_several(transcriber, &recordings));
     recordings.count = -1;
-    assert_fails(clf_transcribe_several(transcriber, &recordings), CLF_BAD_ARGUMENT, "-1 recordings");
+    assert_fails(clf_transcribe_several(transcriber, &recordings), CLF_BAD_ARGUMENT,
+                 "recordings: the count -1");
     clf_transcriber_free(transcriber);
     clf_model_free(model);
 }

@@ -195,14 +195,14 @@ static void test_refused(void **state)
     options.language = NULL;
     options.beam = 65;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
-                 "beam is 65: must be 1 to 64");
+                 "beam: 65 is out of range; use 1 to 64");
     options.beam = 2;
     options.batch = 65;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
-                 "batch is 65: must be 1 to 64");
+                 "batch: 65 is out of range; use 1 to 64");
     options.batch = 1;
     options.patience = NAN;
-    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "patience is nan");
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "patience: nan");
     options.patience = 1;
     options.clips = falling;
     options.clip_count = 2;
@@ -214,14 +214,15 @@ static void test_refused(void **state)
                  "requires word timestamps");
     options.hallucination_silence_threshold = 0;
     options.temperatures = falling;
-    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "0 temperatures");
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
+                 "temperatures: 0 were given");
     options.temperatures = &out_of_range;
     options.temperature_count = 1;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
-                 "temperature is 101: must be 0 to 100");
+                 "temperature: 101 is out of range; use 0 to 100");
     options.temperatures = NULL;
     options.best_of = 0;
-    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "best of 0");
+    assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT, "best of: 0");
     options.best_of = 5;
     options.compression_ratio_threshold = 2;
     if (!clf__compression_is_known()) {
@@ -231,7 +232,7 @@ static void test_refused(void **state)
     options.suppressed = &id_out_of_range;
     options.suppressed_count = 1;
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
-                 "suppressed id 1774: must be 0 to 1773");
+                 "suppressed id: 1774 is outside the vocabulary; use 0 to 1773");
     options.suppressed = NULL;
     options.hotwords = options.prefix = "a";
     assert_fails(clf_transcriber_create(&transcriber, model, &options), CLF_BAD_ARGUMENT,
@@ -239,7 +240,8 @@ static void test_refused(void **state)
     options.hotwords = options.prefix = NULL;
     options.interrupted = ask;
     options.payload = &heard;
-    assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED, "asked to stop");
+    assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED,
+                 "interrupted by the caller");
     assert_null(transcript);
     heard.stop_at = 0;
     samples[20000] = NAN;
@@ -247,13 +249,15 @@ static void test_refused(void **state)
     assert_ok(
         clf_model_load(&other, support_device(CLF_VARIANT_AUTO), support_fixture("models/whisper"), NULL));
     assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
-                 "this is a speech model other than Whisper; use `clformer translate`");
+                 "is a speech model other than Whisper; use `clformer translate` with the paths of "
+                 "recordings as lines");
     clf_model_free(other);
     assert_ok(
         clf_model_load(&other, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
     assert_fails(clf_transcriber_create(&transcriber, other, NULL), CLF_UNSUPPORTED,
-                 "this is a text model; use `clformer translate`");
-    assert_fails(clf_transcriber_create(&transcriber, NULL, NULL), CLF_BAD_ARGUMENT, "model is NULL");
+                 "is a text model; use `clformer translate`");
+    assert_fails(clf_transcriber_create(&transcriber, NULL, NULL), CLF_BAD_ARGUMENT,
+                 "model: is NULL; load one with clf_model_load()");
     clf_model_free(other);
     clf_model_free(model);
 }

@@ -222,11 +222,11 @@ static void test_layout(void **state)
     clf_string_free(text);
     options.max_line_width = -1;
     assert_fails(clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_VTT, &options), CLF_BAD_ARGUMENT,
-                 "width of lines is -1");
+                 "max_line_width: -1");
     options.max_line_width = 0;
     transcript.has_words = 0;
     assert_fails(clf_transcript_write(&text, &transcript, CLF_TRANSCRIPT_VTT, &options), CLF_BAD_ARGUMENT,
-                 "count of words a line: requires word timestamps");
+                 "max_words_per_line: requires word timestamps");
 }
 
 static void check_one(const struct clf_segment *segment, clf_transcript_format format, const char *expected)
@@ -289,7 +289,7 @@ static void test_nothing(void **state)
         clf_string_free(actual);
     }
     assert_fails(clf_transcript_write(&actual, &transcript, (clf_transcript_format)9, NULL), CLF_BAD_ARGUMENT,
-                 "format 9 of a transcript is unknown");
+                 "transcript format: unknown value 9");
     clf_transcript_free(NULL);
 }
 

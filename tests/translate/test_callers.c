@@ -41,17 +41,17 @@ static void test_without_objects(void **state)
     assert_null(model);
     assert_fails(clf_model_load(&model, device, NULL, NULL), CLF_BAD_ARGUMENT, "folder is NULL");
     struct clf_translator *translator = (void *)&some;
-    assert_fails(clf_translator_create(&translator, NULL, NULL), CLF_BAD_ARGUMENT, "no model");
+    assert_fails(clf_translator_create(&translator, NULL, NULL), CLF_BAD_ARGUMENT, "model: is NULL");
     assert_null(translator);
-    assert_fails(clf_translator_prepare(NULL), CLF_BAD_ARGUMENT, "no translator");
+    assert_fails(clf_translator_prepare(NULL), CLF_BAD_ARGUMENT, "translator: is NULL");
     struct clf_translation *translation = (void *)&some;
-    assert_fails(clf_translate(&translation, NULL, &line, 1), CLF_BAD_ARGUMENT, "no translator");
+    assert_fails(clf_translate(&translation, NULL, &line, 1), CLF_BAD_ARGUMENT, "translator: is NULL");
     assert_null(translation);
     struct clf_score *score = (void *)&some;
-    assert_fails(clf_score(&score, NULL, &line, &line, 1), CLF_BAD_ARGUMENT, "no translator");
+    assert_fails(clf_score(&score, NULL, &line, &line, 1), CLF_BAD_ARGUMENT, "translator: is NULL");
     assert_null(score);
     struct clf_attention_maps *maps = (void *)&some;
-    assert_fails(clf_attend(&maps, NULL, &line, NULL), CLF_BAD_ARGUMENT, "no translator");
+    assert_fails(clf_attend(&maps, NULL, &line, NULL), CLF_BAD_ARGUMENT, "translator: is NULL");
     assert_null(maps);
 }
 
@@ -71,7 +71,7 @@ static void test_failures_leave_null(void **state)
     assert_null(translator);
     assert_ok(clf_translator_create(&translator, model, NULL));
     struct clf_translation *translation = (void *)&some;
-    assert_fails(clf_translate(&translation, translator, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
+    assert_fails(clf_translate(&translation, translator, &line, -1), CLF_BAD_ARGUMENT, "count: is -1");
     assert_null(translation);
     struct clf_score *score = (void *)&some;
     assert_fails(clf_score(&score, translator, &line, NULL, 1), CLF_BAD_ARGUMENT,
@@ -82,7 +82,7 @@ static void test_failures_leave_null(void **state)
     assert_fails(clf_attend(&maps, translator, &empty, NULL), CLF_TEXT, "the source is empty");
     assert_null(maps);
     maps = (void *)&some;
-    assert_fails(clf_attend(&maps, translator, NULL, NULL), CLF_BAD_ARGUMENT, "no source");
+    assert_fails(clf_attend(&maps, translator, NULL, NULL), CLF_BAD_ARGUMENT, "source: is NULL");
     assert_null(maps);
     clf_translator_free(translator);
     clf_model_free(model);
@@ -207,7 +207,7 @@ static void test_too_many_ids(void **state)
     options.suppressed = ids;
     options.suppressed_count = INT_MAX - 1;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "2147483646 suppressed ids are too many in addition to the model's own 2");
+                 "suppressed ids: 2147483646 in addition to the model's own 2 are too many");
     assert_null(translator);
     *own = before;
     clf_model_free(model);

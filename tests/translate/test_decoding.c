@@ -482,18 +482,18 @@ static void test_bad_values(void **state)
 {
     (void)state;
     struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
-    REFUSE(options.temperature = 0, "temperature 0");
-    REFUSE(options.temperature = -1, "temperature -1");
-    REFUSE(options.top_k = -2, "top k -2");
-    REFUSE(options.top_p = 1.01, "top p 1.01");
-    REFUSE(options.typical_p = 0, "typical p 0");
-    REFUSE(options.n_best = 200, "n-best 200: it must be 1 to 128 samples");
-    REFUSE(options.alignment_layer = 4, "alignment layer 4: must be 1 to the decoder's 3");
-    REFUSE(options.alignment_layer = -1, "alignment layer -1");
+    REFUSE(options.temperature = 0, "temperature: 0");
+    REFUSE(options.temperature = -1, "temperature: -1");
+    REFUSE(options.top_k = -2, "top k: -2");
+    REFUSE(options.top_p = 1.01, "top p: 1.01");
+    REFUSE(options.typical_p = 0, "typical p: 0");
+    REFUSE(options.n_best = 200, "n-best: 200 is out of range; use 1 to 128 samples");
+    REFUSE(options.alignment_layer = 4, "alignment layer: 4 is out of range; use 1 to 3");
+    REFUSE(options.alignment_layer = -1, "alignment layer: -1");
     REFUSE((options.alignment_layer = 1, options.split_sentences = 1),
            "alignments cannot be combined with split sentences");
-    REFUSE(options.alternatives = -1, "-1 alternatives: must be 1 to 128");
-    REFUSE(options.alternatives = 129, "129 alternatives");
+    REFUSE(options.alternatives = -1, "alternatives: -1 is out of range; use 1 to 128");
+    REFUSE(options.alternatives = 129, "alternatives: 129");
     REFUSE(options.alternatives = 2, "alternatives cannot be combined with sampling");
     REFUSE((options.alternatives = 2, options.n_best = 2), "cannot be combined with n-best above 1");
     REFUSE((options.alternatives = 2, options.sample = 0, options.split_sentences = 1),
@@ -502,20 +502,23 @@ static void test_bad_values(void **state)
            "cannot be combined with streaming");
     REFUSE((options.replace_unknown = 1, options.streamed = hear),
            "unknown tokens cannot be combined with streaming");
-    REFUSE((options.streamed = hear, options.beam = 2), "streaming requires beam 1 (it is 2)");
-    REFUSE((options.streamed = hear, options.n_best = 3), "n_best 1 (it is 3)");
+    REFUSE((options.streamed = hear, options.beam = 2), "streaming requires beam 1 (currently 2)");
+    REFUSE((options.streamed = hear, options.n_best = 3), "n_best 1 (currently 3)");
     REFUSE(options.repetition_penalty = 0, "repetition penalty 0");
-    REFUSE((options.sample = 0, options.beam = 3, options.beam_groups = 2), "3 beams in 2 groups");
-    REFUSE((options.sample = 0, options.beam = 4, options.beam_groups = 2), "diversity penalty 0");
-    REFUSE((options.beam = options.beam_groups = 2, options.diversity_penalty = 1), "if tokens are drawn");
+    REFUSE((options.sample = 0, options.beam = 3, options.beam_groups = 2),
+           "beam size: 3 beams cannot be divided into 2 groups of equal size; change one of them, or use 1 "
+           "group");
+    REFUSE((options.sample = 0, options.beam = 4, options.beam_groups = 2), "diversity penalty: 0");
+    REFUSE((options.beam = options.beam_groups = 2, options.diversity_penalty = 1), "combined with sampling");
     REFUSE((options.sample = 0, options.beam = options.beam_groups = 2, options.diversity_penalty = 1,
             options.early_stopping = CLF_STOP_SHRINK),
            "\"narrow\"");
-    REFUSE(options.beam_groups = -1, "-1 groups of beams");
-    REFUSE(options.coverage_penalty = INFINITY, "coverage penalty inf");
+    REFUSE(options.beam_groups = -1, "beam groups: -1 is negative; use 1 for no groups");
+    REFUSE(options.coverage_penalty = INFINITY, "coverage penalty: inf");
     REFUSE((options.coverage_penalty = 1, options.sample = 0, options.early_stopping = CLF_STOP_ALL),
            "\"all\" cannot be combined with a coverage penalty");
-    REFUSE(options.length_decay_factor = 0, "decay factor 0 from token 0 on: the factor must be above 0");
+    REFUSE(options.length_decay_factor = 0, "length decay: factor 0 from token 0 on is out of range; use a "
+                                            "factor above 0 (1 disables it) and a start of 0 or more");
     REFUSE((options.length_decay_start = -1, options.length_decay_factor = 1.1), "from token -1 on");
     REFUSE(options.encoder_repetition_penalty = -2, "encoder repetition penalty -2");
     clf_model_free(model);

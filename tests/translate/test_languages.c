@@ -123,8 +123,9 @@ static void test_wrong_languages(void **state)
                  "did you mean \"por_Latn\"?");
     options.target_language = "pt";
     options.forced_first = 5;
-    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "the target language \"pt\" is the first token, but another one (5) is forced");
+    assert_fails(
+        clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+        "target language \"pt\": its token comes first, but another first token (5) is forced; choose one");
     options.forced_first = -1;
     options.source_language = "zh";
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "use one of these");

@@ -75,7 +75,8 @@ static void test_batch_is_refused(void **state)
     leave(device, 10000);
     assert_ok(clf_translator_create(&translator, model, &options));
     assert_fails(clf_translate(&translation, translator, &line, 1), CLF_DEVICE_MEMORY, "10000 left of");
-    assert_fails(clf_score(&score, translator, &line, &line, 1), CLF_DEVICE_MEMORY, "the work needs");
+    assert_fails(clf_score(&score, translator, &line, &line, 1), CLF_DEVICE_MEMORY,
+                 "device memory: a batch needs");
     assert_true(clf__device_free_bytes(device) == 10000);
     leave(device, memory / 2);
     assert_ok(clf_translate(&translation, translator, &line, 1));

@@ -213,7 +213,8 @@ static void count_warnings(clf_log_level level, const char *message, void *user)
 {
     (void)user;
     pthread_mutex_lock(&log_lock);
-    warnings += level == CLF_LOG_WARNING && strstr(message, "is left out, the others take its lines") != NULL;
+    warnings += level == CLF_LOG_WARNING &&
+                strstr(message, "skipped, and the other devices take over its lines") != NULL;
     pthread_mutex_unlock(&log_lock);
 }
 
@@ -286,7 +287,7 @@ static void test_all_fail(void **state)
     clf__device_fail_at(0);
     assert_null(translations);
     assert_fails(clf_translate(&translations, translator, lines, LINES), CLF_DEVICE,
-                 "every device of the translator failed");
+                 "all devices of the translator failed; open the devices again");
     clf_translator_free(translator);
 }
 
@@ -400,7 +401,7 @@ static void test_bad_models(void **state)
     assert_ok(clf_model_load(&other, devices[1], support_fixture("models/paper"), NULL));
     struct clf_model *differ[] = {models[0], other};
     assert_fails(clf_translator_create_over(&translator, differ, 2, NULL), CLF_BAD_ARGUMENT,
-                 "not the same folder loaded in the same precision");
+                 "not the same folder in the same precision");
     clf_model_free(other);
     assert_null(translator);
 }

@@ -140,11 +140,11 @@ static void test_refused(void **state)
     clf_translate_options_init(&options, model);
     options.split_sentences = options.subwords = 1;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "but lines are tokens");
+                 "but the input is tokens");
     options.subwords = 0;
     options.beam = options.n_best = 2;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "have several translations");
+                 "but n_best is above 1");
 }
 
 static void test_bad_line(void **state)
@@ -154,7 +154,7 @@ static void test_bad_line(void **state)
     struct clf_translator *split = create(1);
     struct clf_translation *actual = translate(split, lines, 2);
     assert_int_equal(actual[0].status, CLF_TEXT);
-    assert_non_null(strstr(actual[0].problem, "is not UTF-8"));
+    assert_non_null(strstr(actual[0].problem, "invalid UTF-8"));
     assert_int_equal(actual[0].count, 0);
     assert_int_equal(actual[1].count, 1);
     clf_translations_free(actual, 2);

@@ -205,7 +205,7 @@ static void test_frames(void **state)
                     json_pack("{s:{s:s}, s:{s:i}}", "told", "prefix", "hear: ", "silent", "num_beams", 2)));
     clf_translate_options_init(&options, model);
     options.task = "told";
-    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "sources are frames");
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "reads audio frames");
     options.task = "silent";
     assert_ok(clf_translator_create(&translator, model, &options));
     clf_translator_free(translator);
@@ -222,7 +222,7 @@ static void test_refused(void **state)
     json_decref(recorded);
     assert_fails(clf_translate_options_init_task(&options, model, "sumarization"), CLF_BAD_ARGUMENT,
                  "did you mean \"summarization\"?); use one of summarization, translation_en_to_de, ");
-    assert_fails(clf_translate_options_init_task(&options, model, NULL), CLF_BAD_ARGUMENT, "task is NULL");
+    assert_fails(clf_translate_options_init_task(&options, model, NULL), CLF_BAD_ARGUMENT, "task: is NULL");
     clf_translate_options_init(&options, model);
     options.task = "nothing of this";
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "has no task");

@@ -469,17 +469,17 @@ static void test_impossible_counts(void **state)
     struct clf_translator *translator = NULL;
     options.suppressed_count = -3;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "suppressed_count is -3");
+                 "suppressed_count: is -3");
     options.suppressed_count = 3;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "suppressed is NULL");
     assert_ok(clf_translator_create(&translator, model, NULL));
     struct clf_line line = {"Merci.", 6};
     struct clf_translation *translations = NULL;
     struct clf_score *scores = NULL;
-    assert_fails(clf_translate(&translations, translator, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
+    assert_fails(clf_translate(&translations, translator, &line, -1), CLF_BAD_ARGUMENT, "count: is -1");
     assert_fails(clf_translate(&translations, translator, NULL, 1), CLF_BAD_ARGUMENT,
                  "the list of lines is NULL");
-    assert_fails(clf_score(&scores, translator, &line, &line, -1), CLF_BAD_ARGUMENT, "count is -1");
+    assert_fails(clf_score(&scores, translator, &line, &line, -1), CLF_BAD_ARGUMENT, "count: is -1");
     assert_fails(clf_score(&scores, translator, &line, NULL, 1), CLF_BAD_ARGUMENT,
                  "the list of lines is NULL");
     assert_ok(clf_translate(&translations, translator, NULL, 0));

@@ -142,16 +142,16 @@ static void test_bad_lines(void **state)
         {"# only\n\n  \n", ""},
         {"cpu_groups = 4", ""},
         {"  cpu_groups=4   # a note\n", ""},
-        {"cpu_groups = 4\ncpu_grupps = 3\n", ":2: no tuning setting is named \"cpu_grupps\""},
-        {"\ncpu_groups\n", ":2: \"cpu_groups\" is not a line \"name = value\""},
-        {"cpu_groups = many\n", ":1: cpu_groups = many: the value is not a whole number"},
-        {"cpu_groups = 4x\n", ":1: cpu_groups = 4x: the value is not a whole number"},
-        {"cpu_groups = \n", ":1: cpu_groups = : the value is not a whole number"},
-        {"cpu_groups = 0\n", ":1: cpu_groups = 0: the value is out of its range"},
-        {"cpu_groups = 99999999999999999999\n", "the value is out of its range"},
-        {"form = cqu\n", ":1: form = cqu: the value is none of its words"},
-        {"form = 1\n", ":1: form = 1: the value is none of its words"},
-        {"= 4\n", ":1: no tuning setting is named \"\""},
+        {"cpu_groups = 4\ncpu_grupps = 3\n", ":2: unknown parameter \"cpu_grupps\"; the line is ignored"},
+        {"\ncpu_groups\n", ":2: \"cpu_groups\" is not of the form \"name = value\"; the line is ignored"},
+        {"cpu_groups = many\n", ":1: cpu_groups = many: the value is not an integer"},
+        {"cpu_groups = 4x\n", ":1: cpu_groups = 4x: the value is not an integer"},
+        {"cpu_groups = \n", ":1: cpu_groups = : the value is not an integer"},
+        {"cpu_groups = 0\n", ":1: cpu_groups = 0: the value is out of range"},
+        {"cpu_groups = 99999999999999999999\n", "the value is out of range"},
+        {"form = cqu\n", ":1: form = cqu: the value is not one of the allowed values"},
+        {"form = 1\n", ":1: form = 1: the value is not one of the allowed values"},
+        {"= 4\n", ":1: unknown parameter \"\"; the line is ignored"},
     };
     char *path = temporary_path();
     clf_log_set(take_warning, NULL);
@@ -279,7 +279,7 @@ static void test_failing_open(void **state)
     assert_opened(&options, own, 8);
     clf__device_fail_at(0);
     clf_log_set(NULL, NULL);
-    assert_non_null(strstr(warnings, "is opened without its tuning"));
+    assert_non_null(strstr(warnings, "fails with its tuned parameters"));
     setenv("CLFORMER_TUNING", "off", 1);
     clf__free(path);
 }

@@ -58,12 +58,12 @@ static void print_ready(struct stream *stream)
     int before = stream->window_printed;
     while (stream->window_printed < window->count && !output_failed() && !ferror(file)) {
         const struct answered_line *line = &stream->scheduler.lines[stream->window_printed];
-        if (!line->is_answered) {
+        if (line->answer == NULL) {
             break;
         }
-        report_line(stream, window->first_number + stream->window_printed, &line->answer,
-                    line->text + line->answer.text_size);
-        fwrite(line->text, 1, line->answer.text_size, file);
+        report_line(stream, window->first_number + stream->window_printed, line->answer,
+                    line->text + line->answer->text_size);
+        fwrite(line->text, 1, line->answer->text_size, file);
         count_line(&stream->done, stream->windows, stream->sides, stream->window_printed++);
     }
     if (stream->window_printed > before && stream->failure.status == CLF_OK) {

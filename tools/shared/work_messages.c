@@ -55,15 +55,6 @@ clf_status answers_restart(struct answers *answers)
     return answers->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for results");
 }
 
-clf_status answers_take(struct answers *answers, char **bytes)
-{
-    fclose(answers->file);
-    answers->file = NULL;
-    *bytes = answers->bytes;
-    answers->bytes = NULL;
-    return answers_restart(answers);
-}
-
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut)
 {
     struct answer *answer = &answers->items[answers->count++];

@@ -47,9 +47,6 @@ clf_status answers_begin(struct answers *out, int capacity);
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut);
 /* Removes the answers after they were copied to a message. */
 clf_status answers_restart(struct answers *answers);
-/* Removes the answers and gives out their bytes: for each in order, its output and its problem. The caller
- * calls free() for *bytes. */
-clf_status answers_take(struct answers *answers, char **bytes);
 void answers_free(struct answers *answers);
 
 enum message_kind {

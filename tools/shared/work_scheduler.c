@@ -32,22 +32,21 @@ clf_status scheduler_begin(struct scheduler *scheduler)
     return clf__allocate(&scheduler->others, size, sizeof *scheduler->others);
 }
 
-static void drop_answers(struct scheduler *scheduler)
+static void drop_messages(struct scheduler *scheduler)
 {
-    for (int i = 0; i < scheduler->kept_count; i++) {
-        clf__free(scheduler->kept[i].message);
-        free(scheduler->kept[i].text);
+    for (int i = 0; i < scheduler->message_count; i++) {
+        clf__free(scheduler->messages[i]);
     }
-    scheduler->kept_count = 0;
+    scheduler->message_count = 0;
 }
 
 void scheduler_free(struct scheduler *scheduler)
 {
-    drop_answers(scheduler);
+    drop_messages(scheduler);
     for (int i = 0; i < scheduler->inbox_count; i++) {
         clf__free(scheduler->inbox[i]);
     }
-    clf__free(scheduler->kept);
+    clf__free(scheduler->messages);
     clf__free(scheduler->lines);
     clf__free(scheduler->held);
     clf__free(scheduler->others);
@@ -114,35 +113,22 @@ static void judge_batch_cost(struct scheduler *scheduler)
     }
 }
 
-/* Reserves space for one more element of `kept`. */
-static clf_status reserve_kept(struct scheduler *scheduler)
-{
-    return clf__grow(&scheduler->kept, scheduler->kept_count, &scheduler->kept_capacity,
-                     sizeof *scheduler->kept);
-}
-
-/* Sets the answers to `count` lines of the window; `bytes` must stay allocated. */
-static void set_answers(struct scheduler *scheduler, int first, const struct answer *answers, int count,
-                        const char *bytes, int is_last)
-{
-    for (int i = 0; i < count; i++) {
-        scheduler->lines[first + i] = (struct answered_line){1, answers[i], bytes};
-        bytes += answers[i].text_size + answers[i].problem_size;
-        scheduler->answered_cost += cost_of(scheduler, first + i);
-    }
-    scheduler->answered += count;
-    if (is_last) { /* before the last answer, the tokens include unanswered lines */
-        judge_batch_cost(scheduler);
-    }
-}
-
 static clf_status keep_answers(struct scheduler *scheduler, struct message *message)
 {
+    CLF__TRY(clf__grow(&scheduler->messages, scheduler->message_count, &scheduler->message_capacity,
+                       sizeof(struct message *)));
+    scheduler->messages[scheduler->message_count++] = message;
     const char *bytes;
-    CLF__TRY(reserve_kept(scheduler));
-    scheduler->kept[scheduler->kept_count++] = (struct kept_answers){.message = message};
     const struct answer *answers = message_answers(message, &bytes);
-    set_answers(scheduler, message->first, answers, message->count, bytes, message->is_last);
+    for (int i = 0; i < message->count; i++) {
+        scheduler->lines[message->first + i] = (struct answered_line){&answers[i], bytes};
+        bytes += answers[i].text_size + answers[i].problem_size;
+        scheduler->answered_cost += cost_of(scheduler, message->first + i);
+    }
+    scheduler->answered += message->count;
+    if (message->is_last) { /* before the last answer, the tokens include unanswered lines */
+        judge_batch_cost(scheduler);
+    }
     return CLF_OK;
 }
 
@@ -179,31 +165,22 @@ static clf_status read_messages(struct scheduler *scheduler, int *has_come)
     }
 }
 
-/* Rank 0: keeps the new answers of its own batch. */
-static clf_status keep_own_answers(struct scheduler *scheduler, int is_last)
-{
-    char *text;
-    struct answers *answers = scheduler->answers;
-    int count = answers->count, first = scheduler->answered_first;
-    CLF__TRY(reserve_kept(scheduler));
-    clf_status status = answers_take(answers, &text);
-    scheduler->kept[scheduler->kept_count++] = (struct kept_answers){.text = text};
-    set_answers(scheduler, first, answers->items, count, text, is_last);
-    scheduler->answered_first += count;
-    return status;
-}
-
-/* Passes the new answers of the current batch to rank 0. */
+/* Sends the new answers of the current batch to rank 0. */
 static clf_status pass_answers(struct scheduler *scheduler, int is_last)
 {
     struct message *message;
-    if (scheduler->ranks->rank == 0) {
-        return keep_own_answers(scheduler, is_last);
-    }
     CLF__TRY(message_write_answers(&message, scheduler->answers, scheduler->answered_first, is_last));
     scheduler->answered_first += scheduler->answers->count;
     scheduler->told = seconds_now();
-    CLF__TRY(send(scheduler, 0, message));
+    if (scheduler->ranks->rank > 0) {
+        CLF__TRY(send(scheduler, 0, message));
+    } else {
+        clf_status status = keep_answers(scheduler, message);
+        if (status != CLF_OK) {
+            clf__free(message);
+            return status;
+        }
+    }
     return answers_restart(scheduler->answers);
 }
 
@@ -319,7 +296,7 @@ static clf_status work_here(struct scheduler *scheduler)
 
 static clf_status begin_window(struct scheduler *scheduler, const struct window *windows)
 {
-    drop_answers(scheduler);
+    drop_messages(scheduler);
     scheduler->windows = windows;
     scheduler->count = windows[0].count;
     scheduler->next = scheduler->answered = scheduler->parts = 0;
@@ -332,7 +309,7 @@ static clf_status begin_window(struct scheduler *scheduler, const struct window 
         scheduler->capacity = scheduler->count;
     }
     for (int i = 0; i < scheduler->count; i++) {
-        scheduler->lines[i] = (struct answered_line){.is_answered = 0};
+        scheduler->lines[i] = (struct answered_line){.answer = NULL};
         scheduler->left += cost_of(scheduler, i);
     }
     return CLF_OK;

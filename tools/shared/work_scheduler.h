@@ -12,16 +12,8 @@ typedef clf_status scheduler_work(void *user, const struct batch *batch, struct 
 
 /* The answer to a line of the window. */
 struct answered_line {
-    int is_answered;
-    struct answer answer;
-    const char *text; /* answer.text_size bytes of output, then the problem */
-};
-
-/* Answers that rank 0 keeps until the next window: a message of another rank, or the output of its own work;
- * the other is NULL. */
-struct kept_answers {
-    struct message *message;
-    char *text; /* freed by free() */
+    const struct answer *answer; /* NULL: not answered yet */
+    const char *text;            /* answer->text_size bytes of output, then the problem */
 };
 
 struct scheduler {
@@ -39,8 +31,8 @@ struct scheduler {
     size_t batch_cost;    /* estimated cost of a full batch */
     size_t answered_cost; /* of all windows */
     int parts;            /* number of equal parts of the rest once it does not fill all devices, else 0 */
-    struct kept_answers *kept; /* (kept_count) what `lines` refers to */
-    int kept_count, kept_capacity;
+    struct message **messages; /* (message_count) messages with answers */
+    int message_count, message_capacity;
     int *held;                      /* (size) number of messages of each rank without a complete answer */
     struct clf_stage_times *others; /* (size) total work of each rank up to its last message */
     int said_bye;                   /* number of ranks that sent their last message */

@@ -119,8 +119,8 @@ clf_status clf__activations_pack(struct clf__activations *out, struct clf_device
     struct conversion conversion = conversion_of(&device->caps, precision);
     size_t pitch = pitch_of(&conversion, inputs);
     if (pitch > INT_MAX) {
-        return clf__fail(CLF_UNSUPPORTED, "a matrix product over %d inputs in precision %d", inputs,
-                         (int)precision);
+        return clf__fail(CLF_UNSUPPORTED, "GEMM activations: %d inputs in precision %d are not supported",
+                         inputs, (int)precision);
     }
     CLF__TRY(clf__gemm_reserve(device, rows, inputs, precision));
     CLF__TRY(convert(device, &conversion, device->packed, pitch, x, rows, inputs));

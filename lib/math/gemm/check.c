@@ -14,24 +14,22 @@ clf_status clf__gemm_check_matrix(const char *what, struct clf__matrix matrix, s
                                   int columns)
 {
     if (matrix.buffer == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's %s has no buffer", what);
+        return clf__fail(CLF_BAD_ARGUMENT, "GEMM: the %s has no buffer", what);
     }
     if (matrix.stride < columns) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's %s has %d columns, more than its stride %d",
-                         what, columns, matrix.stride);
+        return clf__fail(CLF_BAD_ARGUMENT, "GEMM: the %s has %d columns, more than its stride %d", what,
+                         columns, matrix.stride);
     }
     if (matrix.offset > INT_MAX) {
-        return clf__fail(CLF_UNSUPPORTED,
-                         "a matrix product's %s starts at element %zu; at most %d is supported", what,
+        return clf__fail(CLF_UNSUPPORTED, "GEMM: the %s starts at element %zu; at most %d is supported", what,
                          matrix.offset, INT_MAX);
     }
     size_t end = matrix.offset + first + (size_t)(rows - 1) * (size_t)matrix.stride + (size_t)columns;
     size_t element_bytes = matrix.precision == CLF__PRECISION_FP32 ? sizeof(float) : 2;
     size_t held = clf__buffer_bytes(matrix.buffer) / element_bytes;
     if (end > held) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "a matrix product's %s (%d, %d) ends at element %zu of a buffer of %zu", what, rows,
-                         columns, end, held);
+        return clf__fail(CLF_BAD_ARGUMENT, "GEMM: the %s (%d, %d) ends at element %zu of a buffer of %zu",
+                         what, rows, columns, end, held);
     }
     return CLF_OK;
 }

@@ -21,14 +21,13 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
         return CLF_OK;
     }
     if (code > -1000) { /* an OpenCL error code, passed on */
-        return clf__opencl_check(code, "CLBlast's product (%d, %d) by (%d, %d) on device %s", m, k, k, n,
-                                 device->label);
+        return clf__opencl_check(code, "multiplying (%d, %d) by (%d, %d) with CLBlast on device %s", m, k, k,
+                                 n, device->label);
     }
-    return clf__fail(
-        CLF_DEVICE,
-        "CLBlast's product (%d, %d) by (%d, %d) on device %s failed with its code %d; try the native "
-        "kernels (CLFORMER_GEMM=native)",
-        m, k, k, n, device->label, code);
+    return clf__fail(CLF_DEVICE,
+                     "CLBlast cannot multiply (%d, %d) by (%d, %d) on device %s: error %d; use the native "
+                     "kernels (CLFORMER_GEMM=native)",
+                     m, k, k, n, device->label, code);
 }
 
 /* Ends a call: returns its error, or adds its time to the profile. */

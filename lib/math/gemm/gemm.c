@@ -50,12 +50,14 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
         return CLF_OK;
     }
     if (rows < 0 || clf__activation_define(epilogue->activation) == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product of %d rows with activation %d", rows,
+        return clf__fail(CLF_BAD_ARGUMENT, "GEMM: invalid row count %d or activation %d", rows,
                          (int)epilogue->activation);
     }
     if (!are_readable(y, x, weight) || epilogue->residual.precision != CLF__PRECISION_FP32) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a matrix product of precisions %d and %d with a weight in %d",
-                         (int)y.precision, (int)x.precision, (int)weight->precision);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "GEMM: unsupported precisions %d (result) and %d (operand) for a weight in precision %d",
+            (int)y.precision, (int)x.precision, (int)weight->precision);
     }
     CLF__TRY(clf__gemm_check_matrix("result", y, 0, rows, weight->outputs));
     int is_quantized = x.precision == CLF__PRECISION_INT8;
@@ -83,9 +85,10 @@ static clf_status check_batch(const char *what, struct clf__batched_matrix matri
     }
     size_t last = (size_t)(batches - 1) * matrix.batch_stride;
     if (matrix.batch_stride > INT_MAX || last > SIZE_MAX / 4) {
-        return clf__fail(CLF_UNSUPPORTED,
-                         "a batched product's %s has matrices %zu elements apart; at most %d is supported",
-                         what, matrix.batch_stride, INT_MAX);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "batched GEMM: the matrices of the %s are %zu elements apart; at most %d is supported", what,
+            matrix.batch_stride, INT_MAX);
     }
     return clf__gemm_check_matrix(what, matrix.matrix, last, rows, columns);
 }
@@ -94,7 +97,7 @@ clf_status clf__gemm_batched(struct clf__batched_matrix c, struct clf__batched_m
                              struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
     if (shape->batches < 0 || shape->m < 0 || shape->n < 0 || shape->k < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a batch of %d matrix products of (%d, %d) and (%d, %d)",
+        return clf__fail(CLF_BAD_ARGUMENT, "batched GEMM: invalid sizes: %d matrices (%d, %d) and (%d, %d)",
                          shape->batches, shape->m, shape->k, shape->k, shape->n);
     }
     if (shape->batches == 0 || shape->m == 0 || shape->n == 0) {

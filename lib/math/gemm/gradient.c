@@ -11,12 +11,13 @@ static clf_status check(const struct clf__weight *weight, struct clf__matrix dy,
                         struct clf__matrix x, int rows)
 {
     if (rows < 0) {
-        return clf__fail(CLF_BAD_ARGUMENT, "a gradient of a matrix product of %d rows", rows);
+        return clf__fail(CLF_BAD_ARGUMENT, "GEMM gradient: invalid row count %d", rows);
     }
     if (weight->precision != CLF__PRECISION_FP32 || dy.precision != CLF__PRECISION_FP32 ||
         x.precision != CLF__PRECISION_FP32) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "a gradient of a matrix product in precisions %d, %d and %d; all are fp32",
+                         "GEMM gradient: precisions %d (weight), %d (gradient of the result) and %d "
+                         "(operand); all must be fp32",
                          (int)weight->precision, (int)dy.precision, (int)x.precision);
     }
     CLF__TRY(clf__gemm_check_matrix("gradient of the result", dy, 0, rows, weight->outputs));
@@ -33,7 +34,8 @@ clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy
     CLF__TRY(check(weight, dy, "gradient of the operand", dx, rows));
     if (residual.buffer) {
         if (residual.precision != CLF__PRECISION_FP32) {
-            return clf__fail(CLF_BAD_ARGUMENT, "a matrix product's residual in precision %d",
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "GEMM gradient: the residual has precision %d; it must be fp32",
                              (int)residual.precision);
         }
         CLF__TRY(clf__gemm_check_matrix("residual", residual, 0, rows, weight->inputs));
@@ -55,7 +57,7 @@ clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int 
                                        enum clf__precision precision)
 {
     if (precision != CLF__PRECISION_FP32 && precision != CLF__PRECISION_BF16) {
-        return clf__fail(CLF_BAD_ARGUMENT, "gradients of matrix products in precision %d", (int)precision);
+        return clf__fail(CLF_BAD_ARGUMENT, "GEMM gradient: precision %d is not supported", (int)precision);
     }
     if (rows < 1 || outputs < 1 || inputs < 1) {
         return CLF_OK;

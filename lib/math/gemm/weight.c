@@ -58,7 +58,7 @@ void clf__weight_free(struct clf__weight *weight)
 clf_status clf__weight_check(long long outputs, int inputs, enum clf__precision precision, const char *what)
 {
     if (inputs < 1 || outputs < 1 || outputs > INT_MAX - CLF__PANEL || clf__packing_of(precision) == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: a weight of %lld outputs and %d inputs in precision %d", what,
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: invalid weight: %lld outputs, %d inputs, precision %d", what,
                          outputs, inputs, (int)precision);
     }
     return CLF_OK;
@@ -121,8 +121,9 @@ clf_status clf__weight_create_streamed(struct clf__weight **out, struct clf_devi
     struct clf__weight *weight = NULL;
     CLF__TRY(clf__weight_check(stream->outputs, stream->inputs, stream->precision, stream->what));
     if (stream->precision == CLF__PRECISION_INT8 && stream->inputs > CLF__INT8_INPUTS) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: %d inputs; in int8 at most %d are supported", stream->what,
-                         stream->inputs, CLF__INT8_INPUTS);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: %d inputs are too many for int8, which supports %d; use another precision",
+                         stream->what, stream->inputs, CLF__INT8_INPUTS);
     }
     CLF__TRY(clf__weight_allocate(&weight, device, stream->precision, stream->outputs, stream->inputs,
                                   stream->what));

@@ -10,7 +10,7 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, enum clf__precisi
 {
     if (weight->precision != CLF__PRECISION_FP32 ||
         (precision != CLF__PRECISION_FP32 && precision != CLF__PRECISION_BF16)) {
-        return clf__fail(CLF_UNSUPPORTED, "products in precision %d of a weight in precision %d",
+        return clf__fail(CLF_UNSUPPORTED, "GEMM: precision %d is not supported with a weight in precision %d",
                          (int)precision, (int)weight->precision);
     }
     if (precision == CLF__PRECISION_FP32) {
@@ -19,9 +19,8 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, enum clf__precisi
     }
     if (!weight->backend->rounds_weights) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "CLBlast has no products in bf16 with weights in fp32 on device "
-                         "%s; train in fp32, or with the native kernels "
-                         "(CLFORMER_GEMM=native)",
+                         "device %s: CLBlast does not support bf16 GEMMs with fp32 weights; train in fp32 or "
+                         "use the native kernels (CLFORMER_GEMM=native)",
                          weight->device->label);
     }
     weight->has_copy = clf__has_bf16_products(weight->device);

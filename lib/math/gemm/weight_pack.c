@@ -113,7 +113,7 @@ clf_status clf__weight_check_values(const struct clf__weight_stream *stream, con
         if (isfinite(values[i]) && fabsf(values[i]) >= limit) {
             return clf__fail(
                 CLF_UNSUPPORTED,
-                "%s: a weight is %g, and the largest fp16 number is 65504; load the model in bf16 or fp32",
+                "%s: a weight is %g, beyond the fp16 maximum of 65504; load the model in bf16 or fp32",
                 stream->what, (double)values[i]);
         }
     }

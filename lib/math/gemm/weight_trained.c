@@ -26,11 +26,13 @@ size_t clf__weight_elements(const struct clf__weight *weight)
 static clf_status check_rows(const struct clf__weight *weight, int first, int count)
 {
     if (weight->precision != CLF__PRECISION_FP32) {
-        return clf__fail(CLF_BAD_ARGUMENT, "rows of a weight in precision %d; only fp32 is read and written",
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "trained weight: its precision is %d; only fp32 rows can be read and written",
                          (int)weight->precision);
     }
     if (first < 0 || count < 0 || count > weight->outputs - first) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d rows from row %d on of a weight of %d outputs", count, first,
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "trained weight: %d rows from row %d on are outside its %d outputs", count, first,
                          weight->outputs);
     }
     return CLF_OK;

@@ -107,7 +107,7 @@ static int check_kernel(struct clf__persistent *persistent, const struct clf__la
     int exceeds = 0;
     clf_status status = clf__launch_check(&exceeds, device, &launch);
     if (status != CLF_OK || exceeds) {
-        clf__log(CLF_LOG_INFO, "device %s: persistent launches are not used: %s", device->label,
+        clf__log(CLF_LOG_INFO, "device %s: persistent launches are disabled: %s", device->label,
                  status != CLF_OK ? clf_last_error() : "their work-groups are too large");
         device->has_no_persistent_launches = 1;
         return 0;
@@ -263,9 +263,8 @@ int clf__persistent_end(struct clf__persistent *persistent, int failed)
     clf__device_release(device);
     if (failed) {
         clf__log(CLF_LOG_WARNING,
-                 "device %s: the work-groups of a launch did not all run at once; decoding continues with a "
-                 "launch "
-                 "for each operation",
+                 "device %s: the work-groups of a persistent launch did not run concurrently; decoding "
+                 "continues with one launch per operation",
                  device->label);
         device->has_no_persistent_launches = 1;
     }

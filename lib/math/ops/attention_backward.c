@@ -73,8 +73,8 @@ static clf_status launch(const struct operands *operands, const struct part *par
     int has_dropout = call->dropout.rate > 0.0f;
     if (part->tasks > INT32_MAX) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "attention's gradients over %d sequences of up to %d queries and %d keys and %d "
-                         "heads need %zu work items, and kernels count to %d; use a smaller --batch-tokens",
+                         "attention gradients: %d sequences of up to %d queries and %d keys with %d heads "
+                         "need %zu work items, more than the limit of %d; use a smaller --batch-tokens",
                          ranges->sequences, ranges->max_queries, ranges->max_keys, heads->count, part->tasks,
                          INT32_MAX);
     }

@@ -52,8 +52,8 @@ clf_status clf__gather_ids(int32_t *distinct, int32_t *first, int32_t *order, in
     int32_t largest = 0;
     for (int i = 0; i < count; i++) {
         if (ids[i] < 0) {
-            return clf__fail(CLF_BAD_ARGUMENT, "id %d of %d of a batch is %d, and ids are not negative", i,
-                             count, (int)ids[i]);
+            return clf__fail(CLF_BAD_ARGUMENT, "batch: id %d of %d is %d; ids must be 0 or more", i, count,
+                             (int)ids[i]);
         }
         largest = ids[i] > largest ? ids[i] : largest;
         order[i] = i;

@@ -16,8 +16,8 @@ static clf_status add_view(struct clf__argument *arguments, const struct clf__ro
 {
     if (view.offset > INT32_MAX) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "a kernel of program %s would start at element %zu of a buffer, beyond the largest "
-                         "index, %d; use a smaller --batch-tokens or --beam",
+                         "program %s: a kernel would start at element %zu of a buffer, beyond the maximum of "
+                         "%d; use a smaller --batch-tokens or --beam",
                          launch->program, view.offset, INT32_MAX);
     }
     arguments[0] = (struct clf__argument)CLF__BUFFER(view.buffer);

@@ -9,7 +9,7 @@ clf_status clf__top_k_check(int k)
     if (k < 1 || k > CLF__TOP_K_LIMIT) {
         return clf__fail(
             CLF_UNSUPPORTED,
-            "%d candidates per row were requested, and 1 to %d are possible; use a smaller --beam", k,
+            "top-k: %d candidates per row were requested, but the limit is 1 to %d; use a smaller --beam", k,
             CLF__TOP_K_LIMIT);
     }
     return CLF_OK;

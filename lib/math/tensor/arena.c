@@ -33,8 +33,8 @@ clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tens
     int64_t stride = arena->is_swept && rows > 1 ? spread(columns, type) : columns;
     if (rows > INT32_MAX / stride) {
         return clf__fail(CLF_DEVICE_MEMORY,
-                         "%s would be %" PRId64 " rows of %" PRId64 " numbers, and kernels count to %" PRId32
-                         "; use a smaller --batch-tokens, --beam or --max-length",
+                         "%s: %" PRId64 " rows of %" PRId64 " numbers exceed the limit of %" PRId32
+                         " elements; use a smaller --batch-tokens, --beam or --max-length",
                          what, rows, stride, INT32_MAX);
     }
     CLF__TRY(clf__resize(&arena->entries, (size_t)arena->count + 1, sizeof *arena->entries));
@@ -63,8 +63,8 @@ clf_status clf__arena_allocate(struct clf__arena *arena)
     uint64_t left = clf__device_free_bytes(arena->device);
     if (arena->bytes > left) {
         return clf__fail(CLF_DEVICE_MEMORY,
-                         "the work needs %" PRIu64 " bytes on the device, which has %" PRIu64
-                         " left of %" PRIu64 "; use a smaller --batch-tokens, --beam or --max-length",
+                         "device memory: a batch needs %" PRIu64 " bytes, but only %" PRIu64 " of %" PRIu64
+                         " are free; use a smaller --batch-tokens, --beam or --max-length",
                          arena->bytes, left, clf__device_caps(arena->device)->memory_bytes);
     }
     for (int i = 0; i < arena->count; i++) {

@@ -18,8 +18,9 @@ clf_status clf__ranks_compare(const struct clf__communicator *communicator, cons
     CLF__TRY(communicator->broadcast(communicator, &first, sizeof first));
     clf_status status = CLF_OK;
     if (memcmp(&own, &first, sizeof own) != 0) {
-        status = clf__fail(CLF_BAD_ARGUMENT, "%s is %s, but %s on rank 0; it must be the same on all ranks",
-                           what, own.value, first.value);
+        status = clf__fail(CLF_BAD_ARGUMENT,
+                           "%s is %s on this rank but %s on rank 0; it must be the same on all ranks", what,
+                           own.value, first.value);
     }
     return communicator->agree(communicator, status);
 }

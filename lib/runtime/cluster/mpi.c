@@ -51,7 +51,8 @@ static clf_status check(struct mpi *mpi, int error, const char *doing)
     int length = 0;
     MPI_Error_string(error, reason, &length);
     mpi->has_failed = 1;
-    return clf__fail(CLF_NETWORK, "rank %d on %s: MPI fails in %s: %s", mpi->rank, mpi->host, doing, reason);
+    return clf__fail(CLF_NETWORK, "rank %d on %s: MPI failed while %s: %s", mpi->rank, mpi->host, doing,
+                     reason);
 }
 
 /* Waits without occupying a core, because ranks may share a machine. Polls continuously at first, since MPI
@@ -85,12 +86,12 @@ static clf_status find_failed(int *out, const struct clf__communicator *communic
     MPI_Request request;
     int own = status == CLF_OK ? communicator->size : communicator->rank;
     int error = MPI_Iallreduce(&own, out, 1, MPI_INT, MPI_MIN, mpi->ranks, &request);
-    return settle(mpi, error, &request, "waiting for the others");
+    return settle(mpi, error, &request, "waiting for other ranks");
 }
 
 static clf_status fail_parted(void)
 {
-    return clf__fail(CLF_NETWORK, "the ranks no longer communicate after a failure");
+    return clf__fail(CLF_NETWORK, "the ranks stopped communicating after an earlier failure");
 }
 
 static clf_status agree(const struct clf__communicator *communicator, clf_status status)
@@ -112,7 +113,7 @@ static clf_status agree(const struct clf__communicator *communicator, clf_status
     }
     MPI_Request request;
     int error = MPI_Ibcast(&failure, sizeof failure, MPI_BYTE, first, mpi->ranks, &request);
-    CLF__TRY(settle(mpi, error, &request, "hearing of a failure"));
+    CLF__TRY(settle(mpi, error, &request, "receiving the failure of a rank"));
     mpi->has_failed = mpi->is_known = 1;
     return clf__failure_again(&failure);
 }
@@ -129,7 +130,7 @@ static clf_status sum(const struct clf__communicator *communicator, void *values
         int piece = count - first < MOST ? (int)(count - first) : MOST;
         int error = MPI_Iallreduce(MPI_IN_PLACE, (char *)values + first * width, piece, type, MPI_SUM,
                                    mpi->ranks, &request);
-        CLF__TRY(settle(mpi, error, &request, "adding up"));
+        CLF__TRY(settle(mpi, error, &request, "summing"));
     }
     return CLF_OK;
 }
@@ -153,7 +154,7 @@ static clf_status broadcast(const struct clf__communicator *communicator, void *
         MPI_Request request;
         int piece = count - first < MOST ? (int)(count - first) : MOST;
         int error = MPI_Ibcast((char *)bytes + first, piece, MPI_BYTE, 0, mpi->ranks, &request);
-        CLF__TRY(settle(mpi, error, &request, "sending to all"));
+        CLF__TRY(settle(mpi, error, &request, "broadcasting"));
     }
     return CLF_OK;
 }
@@ -164,7 +165,7 @@ static clf_status lay_out(int *counts, int *places, const size_t *given, int siz
     size_t place = 0;
     for (int i = 0; i < size; i++) {
         if (given[i] > INT_MAX - place) {
-            return clf__fail(CLF_UNSUPPORTED, "%zu numbers are more than MPI takes at once",
+            return clf__fail(CLF_UNSUPPORTED, "%zu numbers exceed the count that MPI supports in one call",
                              place + given[i]);
         }
         counts[i] = (int)given[i];
@@ -196,7 +197,7 @@ static clf_status begin_sum(const struct clf__communicator *communicator, int ti
     CLF__TRY(take_ticket(&its, communicator, ticket));
     return check(
         mpi, MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_FLOAT, MPI_SUM, mpi->ranks, &its->request),
-        "adding up");
+        "summing");
 }
 
 static clf_status begin_exchange(const struct clf__communicator *communicator, int ticket, size_t width,
@@ -211,7 +212,7 @@ static clf_status begin_exchange(const struct clf__communicator *communicator, i
     CLF__TRY(lay_out(its->counts[2], its->counts[3], received_counts, communicator->size));
     int error = MPI_Ialltoallv(sent, its->counts[0], its->counts[1], type, received, its->counts[2],
                                its->counts[3], type, mpi->ranks, &its->request);
-    return check(mpi, error, "exchanging");
+    return check(mpi, error, "exchanging data");
 }
 
 static clf_status begin_gather(const struct clf__communicator *communicator, int ticket, size_t width,
@@ -224,7 +225,7 @@ static clf_status begin_gather(const struct clf__communicator *communicator, int
     CLF__TRY(lay_out(its->counts[0], its->counts[1], counts, communicator->size));
     int error = MPI_Iallgatherv(MPI_IN_PLACE, 0, type, values, its->counts[0], its->counts[1], type,
                                 mpi->ranks, &its->request);
-    return check(mpi, error, "gathering");
+    return check(mpi, error, "gathering data");
 }
 
 static clf_status progress(const struct clf__communicator *communicator)
@@ -232,7 +233,8 @@ static clf_status progress(const struct clf__communicator *communicator)
     struct mpi *mpi = communicator->context;
     for (int i = 0; i < CLF__TICKETS; i++) {
         int is_done;
-        CLF__TRY(check(mpi, MPI_Test(&mpi->operations[i].request, &is_done, MPI_STATUS_IGNORE), "going on"));
+        CLF__TRY(check(mpi, MPI_Test(&mpi->operations[i].request, &is_done, MPI_STATUS_IGNORE),
+                       "progressing a reduction"));
     }
     return CLF_OK;
 }
@@ -300,7 +302,7 @@ static clf_status take_in(struct mpi *mpi, int *has_come)
     if (!*has_come) {
         return CLF_OK;
     }
-    CLF__TRY(check(mpi, MPI_Get_count(&about, MPI_BYTE, &count), "looking at a message"));
+    CLF__TRY(check(mpi, MPI_Get_count(&about, MPI_BYTE, &count), "receiving a message"));
     clf_status status = make_message(&message, mpi, (size_t)count);
     if (status == CLF_OK) {
         message->from = about.MPI_SOURCE;
@@ -325,7 +327,8 @@ static clf_status send(const struct clf__communicator *communicator, int to, con
     MPI_Request request;
     int is_done = 0, has_come = 0;
     if (count > INT_MAX) {
-        return clf__fail(CLF_UNSUPPORTED, "%zu bytes are more than MPI sends at once", count);
+        return clf__fail(CLF_UNSUPPORTED, "%zu bytes exceed the size that MPI supports in one message",
+                         count);
     }
     CLF__TRY(check(mpi, MPI_Isend(bytes, (int)count, MPI_BYTE, to, MESSAGE_TAG, mpi->ranks, &request),
                    "sending a message"));
@@ -378,11 +381,12 @@ static clf_status begin(struct mpi *mpi)
     int is_ended = 0, provided;
     MPI_Finalized(&is_ended);
     if (is_ended) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "a process can join other ranks only once, and this one has left them");
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "this process has already joined and left the other ranks, and cannot join them again");
     }
     if (!clf__mpi_is_begun()) {
-        CLF__TRY(check(mpi, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "starting"));
+        CLF__TRY(check(mpi, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "initialising"));
         mpi->is_ours = 1;
     }
     return CLF_OK;
@@ -394,17 +398,17 @@ static clf_status meet(struct clf__communicator *out, struct mpi *mpi)
     MPI_Comm host;
     int length;
     CLF__TRY(begin(mpi));
-    CLF__TRY(check(mpi, MPI_Get_processor_name(mpi->host, &length), "asking for the host's name"));
-    CLF__TRY(check(mpi, MPI_Comm_dup(MPI_COMM_WORLD, &mpi->ranks), "starting"));
-    CLF__TRY(check(mpi, MPI_Comm_set_errhandler(mpi->ranks, MPI_ERRORS_RETURN), "starting"));
-    CLF__TRY(check(mpi, MPI_Comm_rank(mpi->ranks, &out->rank), "starting"));
+    CLF__TRY(check(mpi, MPI_Get_processor_name(mpi->host, &length), "reading the host name"));
+    CLF__TRY(check(mpi, MPI_Comm_dup(MPI_COMM_WORLD, &mpi->ranks), "initialising"));
+    CLF__TRY(check(mpi, MPI_Comm_set_errhandler(mpi->ranks, MPI_ERRORS_RETURN), "initialising"));
+    CLF__TRY(check(mpi, MPI_Comm_rank(mpi->ranks, &out->rank), "initialising"));
     mpi->rank = out->rank;
-    CLF__TRY(check(mpi, MPI_Comm_size(mpi->ranks, &out->size), "starting"));
+    CLF__TRY(check(mpi, MPI_Comm_size(mpi->ranks, &out->size), "initialising"));
     CLF__TRY(check(mpi,
                    MPI_Comm_split_type(mpi->ranks, MPI_COMM_TYPE_SHARED, out->rank, MPI_INFO_NULL, &host),
-                   "starting"));
-    CLF__TRY(check(mpi, MPI_Comm_rank(host, &out->host_rank), "starting"));
-    CLF__TRY(check(mpi, MPI_Comm_free(&host), "starting"));
+                   "initialising"));
+    CLF__TRY(check(mpi, MPI_Comm_rank(host, &out->host_rank), "initialising"));
+    CLF__TRY(check(mpi, MPI_Comm_free(&host), "initialising"));
     for (int i = 0; i < 4 * CLF__TICKETS; i++) {
         int **counts = &mpi->operations[i / 4].counts[i % 4];
         CLF__TRY(clf__allocate(counts, (size_t)out->size, sizeof **counts));
@@ -439,7 +443,7 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
     if (status == CLF_OK && started > 1 && out->size != started) {
         status = clf__fail(CLF_UNSUPPORTED,
                            "%d ranks were started, but %s, with which clformer was built, sees %d; start "
-                           "them with the mpirun of this MPI",
+                           "them with the mpirun of that MPI",
                            started, clf__mpi_library(), out->size);
     }
     if (status != CLF_OK) {
@@ -482,7 +486,7 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
     (void)out;
     return clf__fail(CLF_UNSUPPORTED,
                      "this is one of %d ranks, but clformer was built without MPI; build it with MPI "
-                     "installed (Debian: libopenmpi-dev), or start one process",
+                     "(Debian: libopenmpi-dev) or start a single process",
                      started);
 }
 

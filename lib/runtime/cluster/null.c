@@ -31,7 +31,7 @@ static clf_status agree(const struct clf__communicator *communicator, clf_status
 static clf_status send(const struct clf__communicator *communicator, int to, const void *bytes, size_t count)
 {
     (void)communicator, (void)bytes, (void)count;
-    return clf__fail(CLF_BAD_ARGUMENT, "there is no rank %d to send a message to", to);
+    return clf__fail(CLF_BAD_ARGUMENT, "rank %d does not exist, so it cannot receive a message", to);
 }
 
 static clf_status receive(const struct clf__communicator *communicator, int *from, void **bytes,

@@ -17,9 +17,9 @@ static clf_status too_large(const struct clf_device *device, size_t bytes, const
     const char *advice =
         is_weight ? "store weights in fewer bytes (--precision fp16 or int8)" : "use smaller batches";
     return clf__fail(CLF_DEVICE_MEMORY,
-                     "%s needs %zu bytes on device %s, whose largest buffer is %" PRIu64
-                     " and memory %" PRIu64 " bytes, %" PRIu64 " of them free at the start and %" PRIu64
-                     " in use now%s%s; %s, or use a device with more memory",
+                     "%s: needs %zu bytes on device %s (in bytes: largest buffer %" PRIu64 ", memory %" PRIu64
+                     ", free at the start %" PRIu64 ", in use %" PRIu64
+                     ")%s%s; %s, or use a device with more memory",
                      what, bytes, device->label, device->caps.max_buffer_bytes, device->caps.memory_bytes,
                      device->caps.usable_bytes, device->used_bytes, error == CL_SUCCESS ? "" : ": ",
                      error == CL_SUCCESS ? "" : clf__opencl_error_name(error), advice);
@@ -71,7 +71,7 @@ clf_status clf__buffer_create_for(struct clf__buffer **out, struct clf_device *d
             error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE) {
             return too_large(device, bytes, what, is_weight, error);
         }
-        return clf__opencl_check(error, "making %s, %zu bytes on device %s", what, bytes, device->label);
+        return clf__opencl_check(error, "creating %s (%zu bytes) on device %s", what, bytes, device->label);
     }
     device->used_bytes += bytes;
     device->peak_bytes = device->used_bytes > device->peak_bytes ? device->used_bytes : device->peak_bytes;

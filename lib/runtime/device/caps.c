@@ -55,8 +55,8 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     }
     if (out->form == CLF_VARIANT_GPU && out->max_work_group < CLF__TILE_GROUP) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "device %d \"%s\" runs at most %zu work-items a group and the GPU form needs %d; "
-                         "ask for the CPU form (CLFORMER_FORM=cpu)",
+                         "device %d \"%s\": supports %zu work-items per group, but the GPU kernels need %d; "
+                         "use the CPU kernels (CLFORMER_FORM=cpu)",
                          info->index, info->name, out->max_work_group, CLF__TILE_GROUP);
     }
     return CLF_OK;

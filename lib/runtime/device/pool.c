@@ -73,12 +73,12 @@ static clf_status map_and_visit(const struct clf__buffer *whole, clf__floats_vis
     float *values = CLF__CL_CREATE(&error, clEnqueueMapBuffer(device->queue, whole->memory, CL_TRUE,
                                                               CL_MAP_READ | CL_MAP_WRITE, 0, whole->bytes, 0,
                                                               NULL, NULL, &error));
-    CLF__TRY(clf__opencl_check(error, "mapping %s, %zu bytes on device %s", whole->what, whole->bytes,
+    CLF__TRY(clf__opencl_check(error, "mapping %s (%zu bytes) on device %s", whole->what, whole->bytes,
                                device->label));
     clf_status status = visit(context, values, whole->bytes / sizeof *values);
     error = clEnqueueUnmapMemObject(device->queue, whole->memory, values, 0, NULL, NULL);
     return status != CLF_OK ? status
-                            : clf__opencl_check(error, "unmapping %s, %zu bytes on device %s", whole->what,
+                            : clf__opencl_check(error, "unmapping %s (%zu bytes) on device %s", whole->what,
                                                 whole->bytes, device->label);
 }
 

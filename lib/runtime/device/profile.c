@@ -119,7 +119,7 @@ static void add_time(struct clf_device *device, const struct pending *pending, d
         device->profile->has_discarded = 1;
         clf__log(
             CLF_LOG_WARNING,
-            "the driver of device %s reports impossible times, for example for kernel %s; they are left out",
+            "device %s: the driver reports impossible times, for example for kernel %s; they are ignored",
             device->label, entry->name);
     }
 }
@@ -148,7 +148,7 @@ static clf_status collect(struct clf_device *device, int count)
     }
     profile->pending_count -= done;
     memmove(pending, pending + done, (size_t)profile->pending_count * sizeof *pending);
-    return clf__opencl_check(error, "taking the times of kernels on device %s", device->label);
+    return clf__opencl_check(error, "reading kernel times on device %s", device->label);
 }
 
 static clf_status find_entry(int *index, struct clf__profile *profile, const char *name,
@@ -207,7 +207,7 @@ clf_status clf__profile_mark(struct clf_device *device, cl_event *event)
     }
     cl_int error = CLF__CL(
         clEnqueueMarkerWithWaitList(device->queue, 0, NULL, clf__profile_slot(device->profile, event)));
-    return clf__opencl_check(error, "marking a time in the queue of device %s", device->label);
+    return clf__opencl_check(error, "enqueueing a marker on device %s", device->label);
 }
 
 /* Sorts by descending time, then by name. */

@@ -65,7 +65,7 @@ static cl_int finish(struct clf_device *device)
 
 clf_status clf__device_finish(struct clf_device *device)
 {
-    return clf__opencl_check(finish(device), "waiting for the work of device %s", device->label);
+    return clf__opencl_check(finish(device), "waiting for device %s", device->label);
 }
 
 clf_status clf__device_launched(struct clf_device *device, double operations)

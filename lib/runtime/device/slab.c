@@ -39,7 +39,7 @@ static clf_status prefer_large_pages(struct clf__buffer *buffer)
     clf__prefer_large_pages(start, buffer->bytes);
     /* No test injects this failure: PoCL would keep the buffer mapped forever. */
     error = clEnqueueUnmapMemObject(device->queue, buffer->memory, start, 0, NULL, NULL);
-    return clf__opencl_check(error, "unmapping %s, %zu bytes on device %s", buffer->what, buffer->bytes,
+    return clf__opencl_check(error, "unmapping %s (%zu bytes) on device %s", buffer->what, buffer->bytes,
                              device->label);
 }
 
@@ -105,7 +105,7 @@ clf_status clf__slab_cut(struct clf__buffer *buffer)
             CLF__CL_CREATE(&error, clCreateSubBuffer(buffer->slab->whole->memory, CL_MEM_READ_WRITE,
                                                      CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
     }
-    return clf__opencl_check(error, "making %s, %zu bytes of a larger buffer on device %s", buffer->what,
+    return clf__opencl_check(error, "creating %s (%zu bytes of a larger buffer) on device %s", buffer->what,
                              buffer->bytes, device->label);
 }
 
@@ -150,7 +150,7 @@ clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_devi
     }
     clf_status status = create_shared(out, device, bytes, what, has_room);
     if (status == CLF_DEVICE || status == CLF_DEVICE_MEMORY) {
-        clf__log(CLF_LOG_DEBUG, "weights are in separate buffers from now on: %s", clf_last_error());
+        clf__log(CLF_LOG_DEBUG, "weights are stored in separate buffers from now on: %s", clf_last_error());
         device->has_no_slabs = 1;
         status = create_large(out, device, bytes, what, 1);
     }

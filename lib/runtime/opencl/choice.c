@@ -225,13 +225,13 @@ static int fits(const struct clf_device_info *info, const char *selector)
 clf_status clf__choice_nothing(const struct clf_device_list *list)
 {
     if (list->count == 0) {
-        return clf__fail(
-            CLF_NO_DEVICE,
-            "no OpenCL %s%s; install your GPU's OpenCL driver (tools/devices/README.md names the "
-            "packages), or for the CPU Debian's package pocl-opencl-icd",
-            list->platform_count == 0 ? "driver is installed" : "device is there", list->silent);
+        return clf__fail(CLF_NO_DEVICE,
+                         "no OpenCL %s%s; install the OpenCL driver of your GPU (tools/devices/README.md "
+                         "lists the packages) or, for the CPU, the Debian package pocl-opencl-icd",
+                         list->platform_count == 0 ? "driver is installed" : "device was found",
+                         list->silent);
     }
-    return clf__fail(CLF_NO_DEVICE, "no usable OpenCL device%s; see `clformer devices`", list->silent);
+    return clf__fail(CLF_NO_DEVICE, "no usable OpenCL device%s; run `clformer devices`", list->silent);
 }
 
 /* Appends a device, after a comma if the text is not empty: 0 "name" (platform, PCI address). */
@@ -272,8 +272,8 @@ static clf_status warn_of_namesakes(const struct clf_device_list *list, const ch
     clf_status status = list_devices(&there, &count, list, selector, &list->devices[taken].info);
     if (status == CLF_OK && count > 1) {
         clf__log(CLF_LOG_NOTICE,
-                 "\"%s\" matches several devices: %s; device %d is used. Select a device by its index, or a "
-                 "card by its PCI address or UUID if the driver reports one",
+                 "\"%s\" matches several devices: %s; device %d is used. Select a device by its index, or by "
+                 "its PCI address or UUID if the driver reports one",
                  selector, there, taken);
     }
     clf__free(there);
@@ -286,9 +286,9 @@ static clf_status fail_to_fit(const struct clf_device_list *list, const char *se
     char *there = NULL;
     clf_status status = list_devices(&there, &count, list, NULL, NULL);
     if (status == CLF_OK) {
-        status = clf__fail(CLF_NO_DEVICE, "%s \"%s\"; there is %s%s; see `clformer devices`",
-                           is_list ? "one OpenCL device is expected here, not a list such as"
-                                   : "no OpenCL device fits",
+        status = clf__fail(CLF_NO_DEVICE, "%s \"%s\"; available: %s%s; run `clformer devices`",
+                           is_list ? "one OpenCL device is expected instead of the list"
+                                   : "no OpenCL device matches",
                            selector, there, list->silent);
     }
     clf__free(there);
@@ -355,8 +355,8 @@ static clf_status select_all(int *indices, int *count, const struct clf_device_l
         if (*selector == '\0' || fits(&list->devices[index].info, selector)) {
             found = 1;
             if (has_twin(indices, *count, list, index)) {
-                clf__log(CLF_LOG_INFO, "device %d is left out: the same card is used with another driver",
-                         index);
+                clf__log(CLF_LOG_INFO,
+                         "device %d: skipped, because the same card is used through another driver", index);
             } else {
                 add_once(indices, count, index);
             }
@@ -371,7 +371,7 @@ static clf_status select_part(int *indices, int *count, const struct clf_device_
     size_t length = strlen(part);
     if (length == 0) {
         return clf__fail(CLF_NO_DEVICE,
-                         "the list of devices has an empty item; name a device on each side of a comma");
+                         "the list of devices has an empty item; name a device on both sides of each comma");
     }
     if (strcasecmp(part, "all") == 0) {
         return select_all(indices, count, list, "");

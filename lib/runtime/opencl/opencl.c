@@ -106,7 +106,7 @@ static const char *advice_of(cl_int error)
     case CL_DEVICE_NOT_AVAILABLE:
         return "; the device is lost or in use; open it again, or choose another with `clformer devices`";
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-        return "; the device has no memory left; make the batch smaller";
+        return "; the device is out of memory; use a smaller batch";
     case CL_OUT_OF_RESOURCES:
     case OUTSIDE_BUFFER:
     case CL_INVALID_COMMAND_QUEUE:

@@ -224,7 +224,7 @@ static clf_status add_platform(struct clf_device_list *list, cl_platform_id plat
         CLF__TRY(clf__allocate(&ids, count, sizeof(cl_device_id)));
         error = CLF__CL(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL));
     }
-    clf_status status = clf__opencl_check(error, "asking an OpenCL platform for its devices");
+    clf_status status = clf__opencl_check(error, "listing the devices of an OpenCL platform");
     for (cl_uint i = 0; status == CLF_OK && i < count; i++) {
         status = add_device(list, platform, ids[i]);
     }
@@ -236,7 +236,7 @@ static clf_status add_platform(struct clf_device_list *list, cl_platform_id plat
 static clf_status leave_out(struct clf_device_list *list, cl_uint index)
 {
     list->left_out++;
-    return clf__append(&list->silent, "; platform %u is left out: %s", (unsigned)index, clf_last_error());
+    return clf__append(&list->silent, "; platform %u was skipped: %s", (unsigned)index, clf_last_error());
 }
 
 static clf_status fill(struct clf_device_list *list)
@@ -252,7 +252,7 @@ static clf_status fill(struct clf_device_list *list)
         CLF__TRY(clf__allocate(&platforms, count, sizeof(cl_platform_id)));
         error = CLF__CL(clGetPlatformIDs(count, platforms, NULL));
     }
-    clf_status status = clf__opencl_check(error, "asking for the OpenCL platforms");
+    clf_status status = clf__opencl_check(error, "listing the OpenCL platforms");
     for (cl_uint i = 0; status == CLF_OK && i < count; i++) {
         status = add_platform(list, platforms[i]);
         if (status == CLF_DEVICE) {
@@ -276,7 +276,7 @@ clf_status clf_device_list_create(struct clf_device_list **out)
         clf_device_list_free(list);
         *out = NULL;
     } else if (list->left_out > 0) { /* log after unlocking, because the log hook may list devices */
-        clf__log(CLF_LOG_WARNING, "OpenCL platforms that are left out: %d of %d%s", list->left_out,
+        clf__log(CLF_LOG_WARNING, "%d of %d OpenCL platforms were skipped%s", list->left_out,
                  list->platform_count, list->silent);
     }
     return status;

@@ -35,7 +35,7 @@ void clf__program_cache_warn(struct clf_device *device)
 {
     if (!device->programs->cache.has_warned) {
         device->programs->cache.has_warned = 1;
-        clf__log(CLF_LOG_WARNING, "compiled programs: %s; kernels are compiled again", clf_last_error());
+        clf__log(CLF_LOG_WARNING, "program cache: %s; kernels are compiled again", clf_last_error());
     }
 }
 
@@ -96,7 +96,7 @@ static clf_status check_file(struct header *header, const char *path, const char
                              const char *key)
 {
     if (size < sizeof *header || memcmp(bytes, magic, sizeof magic) != 0) {
-        return clf__fail(CLF_FORMAT, "%s is not a compiled program of clformer", path);
+        return clf__fail(CLF_FORMAT, "%s: is not a compiled program of clformer", path);
     }
     memcpy(header, bytes, sizeof *header);
     size_t start = offsetof(struct header, key_size);
@@ -104,10 +104,10 @@ static clf_status check_file(struct header *header, const char *path, const char
     if (header->checksum != clf__checksum(bytes + start, size - start) || header->key_size > rest ||
         header->kernels_size > rest - header->key_size ||
         header->binary_size != rest - header->key_size - header->kernels_size) {
-        return clf__fail(CLF_FORMAT, "%s is damaged", path);
+        return clf__fail(CLF_FORMAT, "%s: is damaged", path);
     }
     if (header->key_size != strlen(key) || memcmp(bytes + sizeof *header, key, header->key_size) != 0) {
-        return clf__fail(CLF_FORMAT, "%s belongs to another program with the same hash", path);
+        return clf__fail(CLF_FORMAT, "%s: belongs to another program with the same hash", path);
     }
     return CLF_OK;
 }
@@ -125,8 +125,8 @@ static clf_status use_file(struct clf_device *device, struct clf__program *progr
     if (built && accepted == CL_SUCCESS) {
         error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
     }
-    clf_status status = clf__opencl_check(error != CL_SUCCESS ? error : accepted, "%s: device %s rejects it",
-                                          path, device->label);
+    clf_status status = clf__opencl_check(error != CL_SUCCESS ? error : accepted,
+                                          "%s: device %s rejects the compiled program", path, device->label);
     if (status == CLF_OK) {
         status = clf__copy_bytes(&program->stored_kernels, kernels, header->kernels_size);
     }
@@ -227,7 +227,8 @@ void clf__program_cache_tell(struct clf_device *device)
         return;
     }
     clf__free(made);
-    clf__log(CLF_LOG_NOTICE, "compiling kernels for device %s, some seconds, to be kept for the next start",
+    clf__log(CLF_LOG_NOTICE,
+             "compiling kernels for device %s (this takes some seconds); they are cached for the next start",
              device->label);
 }
 
@@ -294,7 +295,7 @@ static void tell_end(struct clf_device *device)
 {
     if (!device->programs->cache.has_told_end) {
         device->programs->cache.has_told_end = 1;
-        clf__log(CLF_LOG_NOTICE, "writing compiled kernels to %s, for the next start",
+        clf__log(CLF_LOG_NOTICE, "writing compiled kernels to %s for the next start",
                  device->programs->cache.folder);
     }
 }

@@ -40,11 +40,11 @@ static clf_status build_failed(const struct clf_device *device, const struct clf
                                                   NULL)) != CL_SUCCESS) {
         log[0] = '\0';
     }
-    clf__log(CLF_LOG_DEBUG, "build log of program %s with \"%s\" on device %s:\n%s", program->name,
+    clf__log(CLF_LOG_DEBUG, "build log of program %s with options \"%s\" on device %s:\n%s", program->name,
              program->options, device->label, log);
     clf_status status = first_error(&line, log);
     if (status == CLF_OK) {
-        status = clf__fail(CLF_BUILD, "device %s does not compile program %s: %s (%d): %s", device->label,
+        status = clf__fail(CLF_BUILD, "device %s: cannot compile program %s: %s (%d): %s", device->label,
                            program->name, clf__opencl_error_name(error), (int)error, line);
     }
     clf__free(line);

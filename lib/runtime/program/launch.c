@@ -19,8 +19,8 @@ static clf_status set_arguments(struct clf_device *device, struct clf__kernel *k
         count += launch->arguments[i].form != others;
     }
     if (count != kernel->argument_count) {
-        return clf__fail(CLF_BAD_ARGUMENT, "kernel %s of program %s takes %u arguments, not %u", kernel->name,
-                         launch->program, (unsigned)kernel->argument_count, (unsigned)count);
+        return clf__fail(CLF_BAD_ARGUMENT, "kernel %s of program %s: takes %u arguments, not %u",
+                         kernel->name, launch->program, (unsigned)kernel->argument_count, (unsigned)count);
     }
     cl_uint index = 0;
     for (int i = 0; i < launch->argument_count; i++) {
@@ -74,9 +74,9 @@ static clf_status refuse(const struct clf_device *device, const struct clf__kern
     size_t most = kernel->most_items > 0 ? kernel->most_items : device->caps.max_work_group;
     return clf__fail(
         CLF_UNSUPPORTED,
-        "running kernel %s of program %s on device %s: %s (%d): a group needs %zu work-items and %" PRIu64
-        " bytes of local memory, and the driver reports limits of %zu and %" PRIu64
-        "; choose another device, or the CPU kernels (--form cpu)",
+        "kernel %s of program %s on device %s: %s (%d): a group needs %zu work-items and %" PRIu64
+        " bytes of local memory, but the driver allows %zu and %" PRIu64
+        "; choose another device or the CPU kernels (--form cpu)",
         kernel->name, launch->program, device->label, clf__opencl_error_name(error), (int)error,
         groups->items, groups->local_bytes, most, device->caps.local_memory_bytes);
 }

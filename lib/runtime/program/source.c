@@ -59,8 +59,8 @@ static void write_line_directive(struct writer *writer, int line, const struct c
 /* Fails for a file that is not embedded. `file`: its path, or the name of a program. */
 static clf_status not_embedded(const char *file, size_t length)
 {
-    return clf__fail(CLF_BUILD, "this clformer was built without %.*s of cl/; build it again", (int)length,
-                     file);
+    return clf__fail(CLF_BUILD, "this build of clformer lacks %.*s from cl/; build clformer again",
+                     (int)length, file);
 }
 
 static clf_status write_file(struct writer *writer, const struct clf__kernel_source *source, int depth)

@@ -122,16 +122,16 @@ static const char *parse_value(int *out, const struct clf__knob_info *knob, cons
         }
     }
     if (knob->words) {
-        return "is none of its words";
+        return "is not one of the allowed values";
     }
     char *end = NULL;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || *end != '\0') {
-        return "is not a whole number";
+        return "is not an integer";
     }
     if (errno != 0 || value < knob->least || value > knob->most) {
-        return "is out of its range";
+        return "is out of range";
     }
     *out = (int)value;
     return NULL;
@@ -162,8 +162,8 @@ static clf_status read_line(struct clf__tuning_file *file, char *line, const cha
     }
     char *value = strchr(line, '=');
     if (value == NULL) {
-        clf__log(CLF_LOG_WARNING, "%s:%d: \"%s\" is not a line \"name = value\" and is ignored", path, number,
-                 line);
+        clf__log(CLF_LOG_WARNING, "%s:%d: \"%s\" is not of the form \"name = value\"; the line is ignored",
+                 path, number, line);
         return CLF_OK;
     }
     *value++ = '\0';
@@ -181,8 +181,7 @@ static clf_status read_line(struct clf__tuning_file *file, char *line, const cha
             return CLF_OK;
         }
     }
-    clf__log(CLF_LOG_WARNING, "%s:%d: no tuning setting is named \"%s\"; the line is ignored", path, number,
-             line);
+    clf__log(CLF_LOG_WARNING, "%s:%d: unknown parameter \"%s\"; the line is ignored", path, number, line);
     return CLF_OK;
 }
 
@@ -278,7 +277,7 @@ static clf_status fail_word(const struct clf__knob_info *knob, const char *word)
     for (int i = 0; i < knob->most && used < sizeof known; i++) {
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", words[i]);
     }
-    return clf__fail(CLF_BAD_ARGUMENT, "%s is \"%s\"; it can be %s or %s", knob->variable, word, known,
+    return clf__fail(CLF_BAD_ARGUMENT, "%s: unknown value \"%s\"; use %s or %s", knob->variable, word, known,
                      words[knob->most]);
 }
 
@@ -289,8 +288,8 @@ clf_status clf__tuning_choose(struct clf_device_options *options, const struct c
     for (int i = 0; i < CLF__KNOB_CHOICES; i++) {
         if (*choices[i] < 0 || *choices[i] > clf__knobs[i].most) {
             return clf__fail(CLF_BAD_ARGUMENT,
-                             "the device options hold form %d, gemm %d, attention %d and instructions %d, of "
-                             "which one is invalid; initialise them with clf_device_options_init()",
+                             "device options: form %d, gemm %d, attention %d or instructions %d is invalid; "
+                             "initialise the struct with clf_device_options_init()",
                              *choices[0], *choices[1], *choices[2], *choices[3]);
         }
     }

@@ -21,7 +21,7 @@ static const struct row {
     const char *said;
 } rows[] = {
     {"", CLF_FORMAT, "tokenizer.json: is empty"},
-    {"{\"model\": {", CLF_FORMAT, "tokenizer.json: line 1 is not the JSON expected"},
+    {"{\"model\": {", CLF_FORMAT, "tokenizer.json: line 1: invalid JSON"},
     {"[]", CLF_FORMAT, "tokenizer.json: is not a JSON object"},
     {"{\"version\": \"2.0\"}", CLF_UNSUPPORTED, "\"version\" is not \"1.0\""},
     {"{\"more\": 1}", CLF_UNSUPPORTED, "has the option \"more\", which is not supported"},
