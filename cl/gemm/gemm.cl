@@ -10,33 +10,15 @@
 #endif
 #pragma OPENCL FP_CONTRACT OFF
 
-#include "include/panel_rows.cl"
-#include "include/groups.cl"
+#include "include/weight_gemm.cl"
 
 /* ---- CPU variant ---- */
 
 /* A group: its share of the rows of one panel. */
 CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride,
-                                const __global operand_element *x, int x_offset, int x_stride, int rows,
-                                const __global weight_element *w, int inputs, int outputs, float scale,
-                                const __global float *bias, const __global float *residual, int residual_offset,
-                                int residual_stride)
+                                const __global operand_element *x, int x_offset, int x_stride, WEIGHT_ARGUMENTS)
 {
-    int column = (int)get_group_id(0) * PANEL;
-    int group = (int)get_group_id(1), groups = (int)get_num_groups(1);
-    int first = first_row(rows, group, groups), end = min(rows, first_row(rows, group + 1, groups));
-    const struct panel_result result = {
-        .y = y + y_offset + (size_t)first * y_stride + column,
-        .y_stride = y_stride,
-        .residual = residual ? residual + residual_offset + (size_t)first * residual_stride + column : 0,
-        .residual_stride = residual_stride,
-        .bias = bias ? bias + column : 0,
-        .scale = scale,
-        .columns = outputs - column,
-        .activates = 1,
-    };
-    multiply_panel(&result, (const __global uchar *)(x + x_offset + (size_t)first * x_stride), x_stride * sizeof *x,
-                   end - first, w + get_group_id(0) * PANEL_ELEMENTS(inputs), inputs);
+    multiply_share(y, y_offset, y_stride, (const __global uchar *)(x + x_offset), x_stride * sizeof *x, WEIGHT_NAMES);
 }
 
 /* ---- GPU variant ---- */
@@ -111,9 +93,7 @@ static inline void activate_sums(struct tile_sums *sums, float scale, float4 shi
 
 /* A group: a tile of 64 rows and 64 columns, 8 x 4 of it per item. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
-                                          int x_offset, int x_stride, int rows, const __global weight_element *w,
-                                          int inputs, int outputs, float scale, const __global float *bias,
-                                          const __global float *residual, int residual_offset, int residual_stride)
+                                          int x_offset, int x_stride, WEIGHT_ARGUMENTS)
 {
     __local float x_tile[2 * TILE_INPUTS * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
     __local float w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
@@ -128,8 +108,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
 #define PUT_SLICE(x_to, w_to) put_slice(x_to, w_to, &prefetched);
     SUM_SLICES(&sums, x_tile, X_PITCH, w_tile, inputs)
     int first = column + THREAD_COLUMN * 4;
-#define SHIFT(j) (bias && first + (j) < outputs ? bias[first + (j)] : 0.0f)
-    activate_sums(&sums, scale, (float4)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3)));
+    activate_sums(&sums, scale, load_shifts(bias, first, outputs));
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
         int r = row + ROW_INDEX(i);
@@ -152,9 +131,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
  * of one panel, 4 rows of one column per item; all items load the panel together, 8 (bf16: 4) vectors each,
  * during the multiplication of the previous slice. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
-                                            int x_offset, int x_stride, int rows, const __global weight_element *w,
-                                            int inputs, int outputs, float scale, const __global float *bias,
-                                            const __global float *residual, int residual_offset, int residual_stride)
+                                            int x_offset, int x_stride, WEIGHT_ARGUMENTS)
 {
     __local float x_tile[SKINNY_DEPTH * SKINNY_ROWS] __attribute__((aligned(16))); /* (128, 16) */
     __local float w_tile[SKINNY_DEPTH * PANEL] __attribute__((aligned(16)));       /* (128, 32) */

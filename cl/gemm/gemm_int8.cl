@@ -8,32 +8,14 @@
 #endif
 
 #define PRECISION 3 /* CLF_PRECISION_INT8 */
-#include "include/panel_rows.cl"
-#include "include/groups.cl"
+#include "include/weight_gemm.cl"
 
 /* ---- CPU variant ---- */
 
 /* A group: its share of the rows of one panel. */
-CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch,
-                              int rows, const __global char *w, int inputs, int outputs, float scale,
-                              const __global float *bias, const __global float *residual, int residual_offset,
-                              int residual_stride)
+CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch, WEIGHT_ARGUMENTS)
 {
-    int column = (int)get_group_id(0) * PANEL;
-    int group = (int)get_group_id(1), groups = (int)get_num_groups(1);
-    int first = first_row(rows, group, groups), end = min(rows, first_row(rows, group + 1, groups));
-    const struct panel_result result = {
-        .y = y + y_offset + (size_t)first * y_stride + column,
-        .y_stride = y_stride,
-        .residual = residual ? residual + residual_offset + (size_t)first * residual_stride + column : 0,
-        .residual_stride = residual_stride,
-        .bias = bias ? bias + column : 0,
-        .scale = scale,
-        .columns = outputs - column,
-        .activates = 1,
-    };
-    multiply_panel(&result, x + (size_t)first * pitch, pitch, end - first, w + get_group_id(0) * PANEL_ELEMENTS(inputs),
-                   inputs);
+    multiply_share(y, y_offset, y_stride, x, pitch, WEIGHT_NAMES);
 }
 
 /* ---- GPU variant ---- */
@@ -94,9 +76,7 @@ static inline uint row_zero(const __global uchar *x, int pitch, int row)
 
 /* A group: a tile of 64 rows and 64 columns, 8 x 4 of it per item. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
-                                             int pitch, int rows, const __global char *w, int inputs, int outputs,
-                                             float scale, const __global float *bias, const __global float *residual,
-                                             int residual_offset, int residual_stride)
+                                             int pitch, WEIGHT_ARGUMENTS)
 {
     __local int x_tile[2 * TILE_INPUTS * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
     __local int w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
@@ -117,8 +97,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
     float4 t = *(const __global float4 *)(panel_scales(panel, inputs) + in_tile % PANEL);
     uint4 sum = *(const __global uint4 *)(panel_sums(panel, inputs) + in_tile % PANEL);
     int first = column + in_tile;
-#define SHIFT(j) (bias && first + (j) < outputs ? bias[first + (j)] : 0.0f)
-    float4 shift = (float4)(SHIFT(0), SHIFT(1), SHIFT(2), SHIFT(3));
+    float4 shift = load_shifts(bias, first, outputs);
     /* Rows beyond the last one use the last row's scale and are not stored. */
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
@@ -141,14 +120,14 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
 #define SKINNY_ROWS   CLF__SKINNY_ROWS
 #define SKINNY_GROUPS 64 /* groups of four inputs */
 
-/* acc (4 rows) += the words of 4 rows and a column */
-#define SKINNY_STEP(g)                                                                                                 \
-    {                                                                                                                  \
-        int4 q = *(const __local int4 *)&x_tile[(g)*SKINNY_ROWS];                                                      \
-        int word = w_tile[(g)*PANEL];                                                                                  \
-        *acc = (int4)(dot_word(acc->x, q.x, word), dot_word(acc->y, q.y, word), dot_word(acc->z, q.z, word),           \
-                      dot_word(acc->w, q.w, word));                                                                    \
-    }
+/* acc (4 rows) += the words of 4 rows and a column, group g of a slice. */
+static inline void multiply_words(int4 *acc, const __local int *x_tile, const __local int *w_tile, int g)
+{
+    int4 q = *(const __local int4 *)&x_tile[g * SKINNY_ROWS];
+    int word = w_tile[g * PANEL];
+    *acc = (int4)(dot_word(acc->x, q.x, word), dot_word(acc->y, q.y, word), dot_word(acc->z, q.z, word),
+                  dot_word(acc->w, q.w, word));
+}
 
 /* The same for all g < steps, SKINNY_GROUPS at most: x_tile from the item's rows on, w_tile from its column on. */
 static inline void multiply_skinny(int4 *acc, const __local int *x_tile, const __local int *w_tile, int steps)
@@ -156,11 +135,11 @@ static inline void multiply_skinny(int4 *acc, const __local int *x_tile, const _
     if (steps >= SKINNY_GROUPS) {
 #pragma unroll 8
         for (int step = 0; step < SKINNY_GROUPS; step++) {
-            SKINNY_STEP(step)
+            multiply_words(acc, x_tile, w_tile, step);
         }
     } else {
         for (int step = 0; step < steps; step++) {
-            SKINNY_STEP(step)
+            multiply_words(acc, x_tile, w_tile, step);
         }
     }
 }
@@ -208,9 +187,7 @@ static inline void put_skinny(__local int *x_tile, __local int *w_tile, const st
  * of one panel, 4 rows of one column per item; all items load the panel together, 4 int4 each, during the
  * multiplication of the previous slice. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
-                                               int pitch, int rows, const __global char *w, int inputs, int outputs,
-                                               float scale, const __global float *bias, const __global float *residual,
-                                               int residual_offset, int residual_stride)
+                                               int pitch, WEIGHT_ARGUMENTS)
 {
     __local int x_tile[SKINNY_GROUPS * SKINNY_ROWS] __attribute__((aligned(16))); /* (64, 16) */
     __local int w_tile[SKINNY_GROUPS * PANEL] __attribute__((aligned(16)));       /* (64, 32) */
