@@ -13,9 +13,10 @@ extern "C" {
 typedef int clf_interrupt_function(void *payload);
 
 /**
- * Sets the function that the library polls while it loads, converts or averages a model and before it
- * compiles a program. If the function returns non-zero, the operation fails with CLF_INTERRUPTED and removes
- * the files that it has written. The setting applies to the whole process.
+ * Sets the function that the library polls while it loads, converts or averages a model, before and
+ * after it compiles a program, and before clf_device_close() caches a compiled program. If the function
+ * returns non-zero, the operation fails with CLF_INTERRUPTED and removes the files that it has written. The
+ * setting applies to the whole process.
  *
  * @param function called often and on any thread, one call at a time. It must return quickly and must not
  * call clf_interrupt_set(). NULL removes the function.

@@ -87,7 +87,7 @@ static clf_status check(struct clf_device *device, struct clf__listed_device *li
     clf_status status = clf__check_once(device);
     int is_choice =
         device->caps.instructions == CLF_INSTRUCTIONS_AUTO && clf__caps_have_matrix(&device->caps);
-    if (status == CLF_OK || status == CLF_OUT_OF_MEMORY || !is_choice) {
+    if (status == CLF_OK || status == CLF_OUT_OF_MEMORY || status == CLF_INTERRUPTED || !is_choice) {
         return status;
     }
     clf__log(CLF_LOG_WARNING, "device %s: matrix instructions %s are disabled: %s", device->label,
@@ -197,7 +197,7 @@ static clf_status open_index(struct clf_device **out, struct clf_device_list *li
     int is_tuned = 0;
     CLF__TRY(clf__tuning_load(&tuning, &is_tuned, &listed->info, options));
     clf_status status = open_tuned(out, listed, options, &tuning, external);
-    if (is_tuned && status != CLF_OK && status != CLF_OUT_OF_MEMORY) {
+    if (is_tuned && status != CLF_OK && status != CLF_OUT_OF_MEMORY && status != CLF_INTERRUPTED) {
         clf__log(CLF_LOG_WARNING, "device %d: fails with its tuned parameters and is opened without them: %s",
                  listed->info.index, clf_last_error());
         tuning = clf__tuning_standard();

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "support/process.h"
 
@@ -98,6 +99,37 @@ static void test_interrupt(void **state)
     result = process_run(&process, "bench --stage encode --batch 1,8,64 --repeats 1000 -v");
     assert_int_equal(result.status, 128 + SIGINT);
     assert_int_equal(process_count(result.errors, "clformer: interrupted\n"), 1);
+}
+
+/* After a signal during the compilation of a program, nothing else is compiled or stored
+ * (tests/preload/stop.c). */
+static void test_interrupt_in_compilation(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* its runtime must be loaded first */
+#endif
+    static const char *const calls[] = {TRANSLATE, "selftest", "bench --stage translate -m " DEMO_MODEL,
+                                        "tune --quick -m " DEMO_MODEL,
+                                        "attend -m " DEMO_MODEL " -o %s/page Oui."};
+    static const int builds[] = {1, 2, 7};
+    const char *library = process_library("stop.so");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        for (size_t j = 0; j < sizeof builds / sizeof *builds; j++) {
+            const char *folder = support_temporary_folder();
+            struct process process = {.input = "Merci.\n",
+                                      .launcher =
+                                          process_format("env LD_PRELOAD=%s STOP_AT=%d", library, builds[j]),
+                                      .environment = process_format("XDG_CACHE_HOME=%s", folder),
+                                      .keeps_kernels = 1};
+            struct process_result result = process_run(&process, process_format(calls[i], folder));
+            assert_int_equal(result.status, 128 + SIGINT);
+            assert_int_equal(process_count(result.errors, "clformer: interrupted"), 1);
+            assert_int_equal(process_count(result.errors, "after the signal"), 0);
+            assert_int_equal(process_count(result.errors, "warning"), 0);
+            assert_int_not_equal(access(process_format("%s/page", folder), F_OK), 0);
+        }
+    }
 }
 
 /* Verbs with nothing to clean up end at once. */
@@ -298,6 +330,7 @@ int main(void)
         cmocka_unit_test_teardown(test_closed_descriptors, support_teardown),
         cmocka_unit_test_teardown(test_clblast_in_int8, support_teardown),
         cmocka_unit_test_teardown(test_interrupt, support_teardown),
+        cmocka_unit_test_teardown(test_interrupt_in_compilation, support_teardown),
         cmocka_unit_test_teardown(test_interrupt_at_once, support_teardown),
         cmocka_unit_test_teardown(test_ignored_signals, support_teardown),
         cmocka_unit_test_teardown(test_cache, support_teardown),

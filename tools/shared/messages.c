@@ -23,20 +23,39 @@ static void ask_to_stop(int signal_number)
     interrupted = signal_number;
 }
 
-void signals_catch(int stops_work)
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+enum { STOPS = sizeof stops / sizeof *stops };
+static int is_caught[STOPS];
+
+static void catch_stop(int i)
 {
-    static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = ask_to_stop,
                                .sa_flags = (int)SA_RESETHAND}; /* a second signal ends the process */
-    for (size_t i = 0; stops_work && i < sizeof stops / sizeof *stops; i++) {
-        struct sigaction old; /* nohup ignores SIGHUP, a shell without job control SIGINT */
-        if (sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
-            sigaction(stops[i], &action, NULL);
+    sigaction(stops[i], &action, NULL);
+}
+
+/* When it first compiles, LLVM replaces the handlers by one that deletes the files that it is writing, which
+ * makes compilations fail. */
+static void catch_again(void)
+{
+    for (int i = 0; i < STOPS; i++) {
+        struct sigaction now;
+        if (is_caught[i] && sigaction(stops[i], NULL, &now) == 0 && now.sa_handler != ask_to_stop) {
+            catch_stop(i);
         }
     }
-    action.sa_handler = SIG_IGN;
-    action.sa_flags = 0;
-    struct sigaction pipes;
+}
+
+void signals_catch(int stops_work)
+{
+    for (int i = 0; stops_work && i < STOPS; i++) {
+        struct sigaction old; /* nohup ignores SIGHUP, a shell without job control SIGINT */
+        is_caught[i] = sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN;
+        if (is_caught[i]) {
+            catch_stop(i);
+        }
+    }
+    struct sigaction pipes, action = {.sa_handler = SIG_IGN};
     if (sigaction(SIGPIPE, &action, &pipes) == 0 && !is_pipe_known) {
         is_pipe_known = 1;
         ends_by_pipe = pipes.sa_handler != SIG_IGN;
@@ -46,6 +65,9 @@ void signals_catch(int stops_work)
 int signals_interrupted(void *unused)
 {
     (void)unused;
+    if (interrupted == 0) {
+        catch_again();
+    }
     return interrupted != 0;
 }
 

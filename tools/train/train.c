@@ -254,6 +254,7 @@ static int train(struct job *job)
     clf_log_set(print_message, job);
     clf_status done = clf_train(job->setup.device, job->recipe, flags->output, &hooks);
     job->ended = done;
+    clf_interrupt_set(signals_interrupted, NULL);
     terminal_clear(&job->terminal);
     write_page(job);
     if (flags->verbose) {

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/signals.h"
 #include "runtime/opencl/identity.h"
 #include "runtime/opencl/quirks.h"
 
@@ -269,8 +270,11 @@ clf_status clf_device_list_create(struct clf_device_list **out)
 {
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
     struct clf_device_list *list = *out;
+    sigset_t signals;
     pthread_mutex_lock(&one_listing);
+    clf__signals_block(&signals); /* PoCL starts the threads that run its linker */
     clf_status status = fill(list);
+    clf__signals_restore(&signals);
     pthread_mutex_unlock(&one_listing);
     if (status != CLF_OK) {
         clf_device_list_free(list);

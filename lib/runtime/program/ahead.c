@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/ownership.h"
 #include "runtime/device/device.h"
@@ -21,7 +22,8 @@ static void *load_all(void *argument)
     struct clf_device *device = argument;
     char *lines = NULL;
     if (clf__copy_string(&lines, device->programs->ahead.list) == CLF_OK) {
-        for (char *rest = lines, *name; (name = strtok_r(rest, "\n", &rest)) != NULL;) {
+        for (char *rest = lines, *name;
+             (name = strtok_r(rest, "\n", &rest)) != NULL && clf__interrupt_check() == CLF_OK;) {
             char *tab = strchr(name, '\t');
             if (tab) {
                 *tab = '\0';

@@ -10,9 +10,11 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/ownership.h"
+#include "base/signals.h"
 #include "runtime/device/device.h"
 #include "runtime/program/program.h"
 #include "runtime/tuning/device_key.h"
@@ -186,6 +188,19 @@ clf_status clf__program_cache_load(struct clf_device *device, struct clf__progra
     return status;
 }
 
+int clf__program_cache_has(const struct clf__kernel *kernel)
+{
+    size_t length = strlen(kernel->name);
+    const char *found = kernel->program->stored_kernels;
+    while (found != NULL && (found = strstr(found, kernel->name)) != NULL) {
+        if (found[-1] == '\n' && found[length] == '\n') { /* the list begins with a newline */
+            return 1;
+        }
+        found += length;
+    }
+    return 0;
+}
+
 /* Lists the kernels that ran, now or when the file was written, each name between newlines. PoCL compiles a
  * kernel when it first runs, and a binary contains the kernels compiled by then. *grew: the list has a
  * kernel that the file lacks. */
@@ -275,7 +290,10 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
         status = clf__program_compile(&fresh, device, program);
     }
     if (status == CLF_OK) {
+        sigset_t signals;
+        clf__signals_block(&signals); /* PoCL runs its linker */
         status = make_file(&bytes, &size, device, fresh ? fresh : program->program, key, kernels);
+        clf__signals_restore(&signals);
     }
     if (status == CLF_OK && size > 0) {
         status = clf__owned_file_write(path, bytes, size);
@@ -323,7 +341,10 @@ void clf__program_cache_store_all(struct clf_device *device)
     clf_status status = CLF_OK;
     int wrote = 0;
     for (int i = 0; status == CLF_OK && i < device->programs->count; i++) {
-        status = store(device, device->programs->programs[i], &wrote);
+        status = clf__interrupt_check();
+        if (status == CLF_OK) {
+            status = store(device, device->programs->programs[i], &wrote);
+        }
     }
     if (status == CLF_OK && wrote) {
         status = clf__program_cache_limit(device->programs->cache.folder, device->programs->cache.most_bytes);

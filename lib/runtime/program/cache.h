@@ -7,6 +7,7 @@
 #include "base/status.h"
 
 struct clf_device;
+struct clf__kernel;
 struct clf__program;
 
 struct clf__program_cache {
@@ -25,6 +26,9 @@ clf_status clf__program_cache_load(struct clf_device *device, struct clf__progra
 
 /* Like clf__program_cache_load(), but returns an error instead of a warning if the file is unusable. */
 clf_status clf__program_cache_try(struct clf_device *device, struct clf__program *program);
+
+/* Returns whether the kernel was in the cache file of its program. */
+int clf__program_cache_has(const struct clf__kernel *kernel);
 
 /* Creates the folder and logs that the first compilation starts. Logs nothing if caching is off or the
  * folder cannot be created. */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/environment.h"
+#include "base/interrupt.h"
 #include "runtime/device/device.h"
 #include "runtime/device/profile.h"
 #include "runtime/device/queue.h"
@@ -112,6 +113,20 @@ clf_status clf__launch_check(int *exceeds, struct clf_device *device, const stru
     return CLF_OK;
 }
 
+/* PoCL compiles a kernel when it first runs. Waits for such a kernel: after an interrupt, kernels that were
+ * enqueued could not be cancelled and would be compiled one after another. */
+static clf_status wait_for_compilation(struct clf_device *device, struct clf__kernel *kernel)
+{
+    int is_first = !kernel->has_run;
+    kernel->has_run = 1;
+    if (!is_first || device->info->kind != CLF_DEVICE_CPU || clf__program_cache_has(kernel)) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__opencl_check(CLF__CL(clFinish(device->queue)), "running kernel %s on device %s",
+                               kernel->name, device->label));
+    return clf__interrupt_check();
+}
+
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch)
 {
     int is_cpu = device->caps.form == CLF_VARIANT_CPU;
@@ -141,7 +156,7 @@ clf_status clf__launch(struct clf_device *device, const struct clf__launch *laun
     if (error != CL_SUCCESS) {
         return fail_launch(device, kernel, launch, &groups, error);
     }
-    kernel->has_run = 1;
     CLF__TRY(clf__profile_add(device, kernel->name, launch->cost, NULL, event));
-    return clf__device_launched(device, launch->cost.operations);
+    CLF__TRY(clf__device_launched(device, launch->cost.operations));
+    return wait_for_compilation(device, kernel);
 }

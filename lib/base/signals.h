@@ -1,0 +1,14 @@
+/* Keeps the signals that stop a program away from the threads and processes of an OpenCL driver. */
+#ifndef CLF_BASE_SIGNALS_H
+#define CLF_BASE_SIGNALS_H
+
+#include <signal.h>
+
+/* Blocks SIGINT, SIGTERM and SIGHUP on this thread. Threads and processes that it starts inherit this: PoCL
+ * aborts if Ctrl-C, which signals all processes of the terminal, ends the linker that PoCL runs. */
+void clf__signals_block(sigset_t *before);
+
+/* Restores the signals of this thread. */
+void clf__signals_restore(const sigset_t *before);
+
+#endif
