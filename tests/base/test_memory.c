@@ -57,8 +57,7 @@ static void test_overflow_is_out_of_memory(void **state)
     (void)state;
     int here;
     int *numbers = &here;
-    assert_fails(clf__allocate(&numbers, SIZE_MAX / 2, 3), CLF_OUT_OF_MEMORY,
-                 "not enough host memory");
+    assert_fails(clf__allocate(&numbers, SIZE_MAX / 2, 3), CLF_OUT_OF_MEMORY, "not enough host memory");
     assert_null(numbers);
     assert_fails(clf__allocate(&numbers, SIZE_MAX / 64, 8), CLF_OUT_OF_MEMORY, " x 8 bytes");
     assert_ok(clf__allocate(&numbers, 4, sizeof *numbers));
@@ -94,7 +93,8 @@ static void test_lists_grow(void **state)
     assert_int_equal(capacity, before);
     assert_ptr_equal(numbers, where);
     capacity = INT_MAX;
-    assert_fails(clf__grow(&numbers, INT_MAX, &capacity, 1), CLF_OUT_OF_MEMORY, "has reached its maximum size");
+    assert_fails(clf__grow(&numbers, INT_MAX, &capacity, 1), CLF_OUT_OF_MEMORY,
+                 "has reached its maximum size");
     assert_int_equal(capacity, INT_MAX);
     clf__free(numbers);
 }
@@ -116,8 +116,7 @@ static void test_texts_grow(void **state)
     assert_int_equal(text[7], (char)8);
     size_t before = capacity;
     where = text;
-    assert_fails(clf__grow_to(&text, SIZE_MAX, &capacity, 1), CLF_OUT_OF_MEMORY,
-                 "not enough host memory");
+    assert_fails(clf__grow_to(&text, SIZE_MAX, &capacity, 1), CLF_OUT_OF_MEMORY, "not enough host memory");
     assert_fails(clf__grow_to(&text, SIZE_MAX / 2 + 1, &capacity, 8), CLF_OUT_OF_MEMORY,
                  "not enough host memory");
     assert_int_equal(capacity, before);

@@ -135,9 +135,9 @@ static void print_about(FILE *file, const struct clf_model_info *model)
     const char *part = page_last_part(model->folder, &length);
     snprintf(name, sizeof name, "%.*s", (int)length, part);
     page_print_escaped(file, name);
-    fprintf(file, " (%s), %d encoder and %d decoder layers of %d and %d heads, clformer %s", model->architecture,
-            model->encoder_layers, model->decoder_layers, model->encoder_heads, model->decoder_heads,
-            CLF_VERSION_STRING);
+    fprintf(file, " (%s), %d encoder and %d decoder layers of %d and %d heads, clformer %s",
+            model->architecture, model->encoder_layers, model->decoder_layers, model->encoder_heads,
+            model->decoder_heads, CLF_VERSION_STRING);
 }
 
 /* Prints the replacement of a name between two @ in attend.html. */

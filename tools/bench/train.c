@@ -7,10 +7,10 @@
 #include "model/backprop/training.h"
 #include "model/model.h"
 #include "model/transformer.h"
-#include "text/tokenizers/tokenizer.h"
 #include "runtime/device/buffer.h"
 #include "runtime/device/queue.h"
 #include "runtime/program/launch.h"
+#include "text/tokenizers/tokenizer.h"
 
 /* The ids of all lines of one side, concatenated. */
 struct side {

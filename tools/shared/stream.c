@@ -148,8 +148,7 @@ static int make_translator(struct stream *stream)
     clf_status created = setup_translator(&stream->translator, &stream->setup, flags);
     if (created == CLF_OK) {
         const struct clf_translator_device *first = clf_translator_device_at(stream->translator, 0);
-        stream->scheduler.batch_tokens =
-            clf__min_int(first->batch_tokens, USUAL_TOKENS * first->batch_lines);
+        stream->scheduler.batch_tokens = clf__min_int(first->batch_tokens, USUAL_TOKENS * first->batch_lines);
         created = scheduler_begin(&stream->scheduler);
     }
     if (created == CLF_OK && flags->verbose) {

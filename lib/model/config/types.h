@@ -127,7 +127,7 @@ struct clf__config {
     int pad_id, start_id, end_id, decoder_start_id;
     int start_is_given;                 /* the caller chooses the start token; decoder_start_id is -1 */
     int source_start_id, source_end_id; /* ids around a source */
-    int mask_pad_tokens;     /* source and target-prefix tokens equal to pad_id are masked as keys */
+    int mask_pad_tokens;           /* source and target-prefix tokens equal to pad_id are masked as keys */
     enum clf__precision precision; /* default precision for loading the weights */
     /* Generation defaults. */
     struct clf__search_options generation; /* lists are owned by the configuration; no prefix */
