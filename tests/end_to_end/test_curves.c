@@ -1,8 +1,10 @@
 /* `clformer curves`: from training logs to a page. */
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "support/process.h"
 
@@ -309,6 +311,18 @@ static void test_bad_logs(void **state)
     refuse_log("{\"update\":1,\"loss\":[2],\"validation\":3,\"start\":\"x\"}\n{}\n", "line 2");
 }
 
+/* A signal while a log is read: no page is written. */
+static void test_interrupt(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct coprocess curves = coprocess_start(process_format("curves /dev/stdin -o %s/page.html", folder));
+    coprocess_say(&curves, "{\"update\":1,\"loss\":2}\n");
+    kill(curves.child, SIGTERM);
+    assert_int_equal(coprocess_end(&curves), 128 + SIGTERM);
+    assert_int_not_equal(access(process_format("%s/page.html", folder), F_OK), 0);
+}
+
 static void test_bad_calls(void **state)
 {
     (void)state;
@@ -337,6 +351,7 @@ int main(void)
         cmocka_unit_test_teardown(test_told_again, support_teardown),
         cmocka_unit_test_teardown(test_several_runs_in_one_log, support_teardown),
         cmocka_unit_test_teardown(test_bad_logs, support_teardown),
+        cmocka_unit_test_teardown(test_interrupt, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,8 +207,8 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
     char *place = malloc(place_size);
     int status = place != NULL ? EXIT_DONE : EXIT_FAILED;
     long long size, bytes = 0;
-    for (long long number = 1;
-         status == EXIT_DONE && (size = input_read_line(text, &capacity, file, MOST_LINE_BYTES)) != 0;
+    for (long long number = 1; status == EXIT_DONE && !signals_interrupted(NULL) &&
+                               (size = input_read_line(text, &capacity, file, MOST_LINE_BYTES)) != 0;
          number++) {
         bytes += size;
         if (size == INPUT_NO_MEMORY) {
@@ -243,7 +243,9 @@ int history_read(struct train_history **runs, int *count, const char *path)
     }
     char *text = NULL;
     int status = read_lines(&reading, file, &text);
-    if (status == EXIT_DONE && ferror(file)) {
+    if (status == EXIT_DONE && signals_interrupted(NULL)) {
+        status = report_interrupted();
+    } else if (status == EXIT_DONE && ferror(file)) {
         fprintf(stderr, "clformer: %s: cannot be read: %s\n", path, strerror(errno));
         status = EXIT_FAILED;
     }
