@@ -51,8 +51,8 @@ clf_status clf_audio_open_raw(struct clf_audio **out, const char *path, int rate
 {
     *out = NULL;
     if (rate < CLF__LEAST_RATE || rate > CLF__MOST_RATE) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%d samples a second: must be %d to %d", rate, CLF__LEAST_RATE,
-                         CLF__MOST_RATE);
+        return clf__fail(CLF_BAD_ARGUMENT, "a sample rate of %d Hz is not supported; use %d to %d Hz", rate,
+                         CLF__LEAST_RATE, CLF__MOST_RATE);
     }
     return open_file(out, path, rate);
 }
@@ -88,8 +88,9 @@ clf_status clf_audio_read(float *samples, size_t *count, struct clf_audio *audio
     }
     for (size_t i = 0; i < *count; i++) {
         if (!isfinite(samples[i])) {
-            return clf__fail(CLF_FORMAT, "%s: the sample at %.2f s is not a number", audio->name,
-                             (double)(audio->read + (int64_t)i) / CLF_AUDIO_RATE);
+            return clf__fail(CLF_FORMAT,
+                             "%s: the sample at %.2f s is NaN or infinite; record or convert the file again",
+                             audio->name, (double)(audio->read + (int64_t)i) / CLF_AUDIO_RATE);
         }
         samples[i] = fminf(fmaxf(samples[i], -1.0F), 1.0F);
     }

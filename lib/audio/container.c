@@ -39,8 +39,8 @@ static int64_t read_size(const unsigned char *bytes)
 }
 
 /* Advanced Systems Format specification, 3.1 and 3.2: the header consists of objects that begin with a GUID
- * and a size. The file properties contain the duration in units of 100 ns; its first `preroll` ms are not
- * played. */
+ * and a size. The file properties contain the duration in units of 100 ns, including `preroll` ms that are
+ * not played. */
 double clf__container_wma_seconds(const struct clf__byte_range *bytes)
 {
     static const unsigned char properties[] = {0xa1, 0xdc, 0xab, 0x8c, 0x47, 0xa9, 0xcf, 0x11,

@@ -22,29 +22,29 @@
 #include "base/file.h"
 #include "base/log.h"
 
-enum { BLOCK = 4096 }; /* in frames, each with one sample per channel */
+enum { BLOCK = 4096 }; /* frames, each with one sample per channel */
 
 struct clf__decoder {
     const char *name;
-    const char *input; /* the name in a command line, or "-" */
+    const char *input; /* the path in a command line, or "-" */
     int descriptor;
     struct clf__audio_parts parts;
     int part;                     /* index of the current part */
     struct clf__byte_range bytes; /* bytes of the current part */
     int64_t length;               /* samples at CLF_AUDIO_RATE in all parts; 0: unknown */
-    double before;                /* duration of the earlier parts in seconds */
+    double before;                /* duration of the previous parts in seconds */
     int raw_rate;
     SNDFILE *file;
-    struct clf__ffmpeg *ffmpeg; /* NULL: libsndfile reads the part */
-    SF_INFO info;               /* frames is SF_COUNT_MAX if the file does not contain the number of frames */
-    soxr_t resampler;           /* NULL: the sample rate needs no conversion */
+    struct clf__ffmpeg *ffmpeg; /* NULL: libsndfile decodes the part */
+    SF_INFO info;               /* frames is SF_COUNT_MAX if the file does not declare the length */
+    soxr_t resampler;           /* NULL: the sample rate is CLF_AUDIO_RATE */
     float *frames;              /* (BLOCK, channels) */
     float *mono;                /* (mono_size) */
     size_t mono_size;
-    size_t next, filled; /* next sample and number of samples in `mono` */
-    int64_t read;        /* frames of the part read so far */
-    int ended;           /* the part has ended */
-    int has_warned;      /* the warning about damage was logged */
+    size_t next, filled; /* index of the next sample, and number of samples, in `mono` */
+    int64_t read;        /* frames read from the part */
+    int ended;           /* the part is at its end */
+    int has_warned;      /* a warning about damage has been logged */
 };
 
 int clf__decoder_exists(void)
@@ -55,25 +55,28 @@ int clf__decoder_exists(void)
 static clf_status check_info(const struct clf__decoder *decoder)
 {
     const SF_INFO *info = &decoder->info;
-    int64_t said, there;
-    if (info->frames <= 0 && clf__wav_measure(&said, &there, &decoder->bytes) && said == 0 && there > 0) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: its header says that it holds no samples, though %lld bytes follow: whatever "
-                         "recorded it was stopped before its end; ffmpeg -ignore_length 1 or sox "
-                         "--ignore-length writes it anew",
-                         decoder->name, (long long)there);
+    int64_t declared, present;
+    if (info->frames <= 0 && clf__wav_measure(&declared, &present, &decoder->bytes) && declared == 0 &&
+        present > 0) {
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: the header declares no samples, but %lld bytes follow, because the recording program was "
+            "stopped; repair the file with ffmpeg -ignore_length 1 or sox --ignore-length",
+            decoder->name, (long long)present);
     }
     if (info->frames <= 0) {
-        return clf__fail(CLF_FORMAT, "%s: holds no samples", decoder->name);
+        return clf__fail(CLF_FORMAT, "%s: the file contains no samples; use another recording",
+                         decoder->name);
     }
     if (info->samplerate < CLF__LEAST_RATE || info->samplerate > CLF__MOST_RATE) {
-        return clf__fail(CLF_FORMAT, "%s: has %d samples a second, where %d to %d can be read", decoder->name,
-                         info->samplerate, CLF__LEAST_RATE, CLF__MOST_RATE);
+        return clf__fail(CLF_FORMAT,
+                         "%s: a sample rate of %d Hz is not supported; convert the file to %d to %d Hz",
+                         decoder->name, info->samplerate, CLF__LEAST_RATE, CLF__MOST_RATE);
     }
     return CLF_OK;
 }
 
-/* --- The current part as a libsndfile stream. --- */
+/* --- The current part as a stream for libsndfile --- */
 
 static sf_count_t get_length(void *user)
 {
@@ -95,7 +98,7 @@ static sf_count_t tell(void *user)
     return ((const struct clf__byte_range *)user)->at;
 }
 
-/* Opens the part with FFmpeg, after libsndfile rejected it. */
+/* Opens the part with FFmpeg after libsndfile has rejected it. */
 static clf_status start_ffmpeg(struct clf__decoder *decoder)
 {
     CLF__TRY(clf__ffmpeg_open(&decoder->ffmpeg, &decoder->bytes, decoder->name, decoder->input,
@@ -106,7 +109,7 @@ static clf_status start_ffmpeg(struct clf__decoder *decoder)
     return CLF_OK;
 }
 
-/* Opens the part at its start. */
+/* Opens the current part. */
 static clf_status start(struct clf__decoder *decoder)
 {
     SF_VIRTUAL_IO reading = {.get_filelen = get_length, .seek = seek, .read = read_bytes, .tell = tell};
@@ -141,14 +144,14 @@ static void stop(struct clf__decoder *decoder)
     decoder->resampler = NULL;
 }
 
-/* Warns about a truncated WAV file, which is read up to its end. */
+/* Warns if a WAV file is truncated; the samples that exist are read. */
 static void warn_of_end(const struct clf__decoder *decoder)
 {
-    int64_t said, there;
-    if (clf__wav_measure(&said, &there, &decoder->bytes) && there < said) {
+    int64_t declared, present;
+    if (clf__wav_measure(&declared, &present, &decoder->bytes) && present < declared) {
         double seconds = (double)decoder->info.frames / decoder->info.samplerate;
-        clf__log(CLF_LOG_WARNING, "%s: is cut off: it holds %.2f s of the %.2f s that it says", decoder->name,
-                 seconds, seconds * (double)said / (double)there);
+        clf__log(CLF_LOG_WARNING, "%s: the file is truncated; it contains %.2f s of the declared %.2f s",
+                 decoder->name, seconds, seconds * (double)declared / (double)present);
     }
 }
 
@@ -160,12 +163,13 @@ static clf_status create_resampler(struct clf__decoder *decoder)
             soxr_create(decoder->info.samplerate, CLF_AUDIO_RATE, 1, &error, NULL, NULL, NULL);
     }
     return error == NULL ? CLF_OK
-                         : clf__fail(CLF_OUT_OF_MEMORY, "%s: cannot be resampled: %s", decoder->name, error);
+                         : clf__fail(CLF_OUT_OF_MEMORY, "%s: the samples cannot be resampled: %s",
+                                     decoder->name, error);
 }
 
 static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
 {
-    enum { MPEG = 0x230000 }; /* SF_FORMAT_MPEG, missing in libsndfile before 1.1 */
+    enum { MPEG = 0x230000 }; /* SF_FORMAT_MPEG, which libsndfile before 1.1 does not define */
     switch (decoder->info.format & SF_FORMAT_TYPEMASK) {
     case SF_FORMAT_OGG:
         return CLF__AUDIO_OGG;
@@ -196,16 +200,16 @@ static void add_length(struct clf__decoder *decoder)
     decoder->length += is_known ? info->frames * CLF_AUDIO_RATE / info->samplerate : 0;
 }
 
-/* Drops the current part, which cannot be read, and later parts. */
+/* Drops the current part, which cannot be decoded, and all later parts. */
 static void drop_parts(struct clf__decoder *decoder)
 {
     clf__log(CLF_LOG_WARNING,
-             "%s: only the first %.2f s are read, as what follows in the file is no recording: %s",
+             "%s: only the first %.2f s are read, because the data that follows is not a recording: %s",
              decoder->name, (double)decoder->length / CLF_AUDIO_RATE, clf_last_error());
     decoder->parts.count = decoder->part;
 }
 
-/* Finds further recordings in the file. libsndfile rejects a WAV file that is followed by another one. */
+/* Finds the parts of the file. libsndfile rejects a WAV file that another one follows. */
 static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_t end)
 {
     struct clf__audio_parts found;
@@ -221,7 +225,7 @@ static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_
     return CLF_OK;
 }
 
-/* Sums the lengths of all parts, and opens the first one. */
+/* Computes the total length of all parts, then opens the first part. */
 static clf_status measure_parts(struct clf__decoder *decoder)
 {
     if (decoder->parts.count == 1) {
@@ -309,11 +313,10 @@ clf_status clf__decoder_rewind(struct clf__decoder *decoder)
     return go_to(decoder, 0);
 }
 
-/* Warns about damage, but only once, because a recording is read twice. */
+/* Warns about damage only once, although a recording is read twice. */
 static void warn_of_damage(struct clf__decoder *decoder, double seconds)
 {
-    static const double exact =
-        0.1; /* seconds, because the length of MP3 files is estimated from their size */
+    static const double exact = 0.1; /* seconds; the length of MP3 files is an estimate */
     double all = (double)decoder->info.frames / decoder->info.samplerate, place = 0;
     const char *damage = decoder->ffmpeg != NULL ? clf__ffmpeg_damage(decoder->ffmpeg, &place) : NULL;
     if (decoder->has_warned) {
@@ -321,18 +324,20 @@ static void warn_of_damage(struct clf__decoder *decoder, double seconds)
     }
     if (decoder->info.frames < SF_COUNT_MAX && seconds + exact < all) {
         decoder->has_warned = 1;
-        clf__log(CLF_LOG_WARNING,
-                 "%s: is read only up to %.2f s, where it is damaged; it claims to last %.2f s",
-                 decoder->name, decoder->before + seconds, decoder->before + all);
+        clf__log(
+            CLF_LOG_WARNING,
+            "%s: the file is damaged at %.2f s and is read only up to there; its declared length is %.2f s",
+            decoder->name, decoder->before + seconds, decoder->before + all);
     } else if (damage != NULL) {
         decoder->has_warned = 1;
-        clf__log(CLF_LOG_WARNING, "%s: is damaged at %.2f s, and what cannot be decoded is left out: %s",
+        clf__log(CLF_LOG_WARNING,
+                 "%s: the file is damaged at %.2f s; data that cannot be decoded is skipped: %s",
                  decoder->name, decoder->before + place, damage);
     }
 }
 
-/* Fails if libsndfile reports damage, or a FLAC file is truncated. Warns if a decoder stops early without an
- * error, or if FFmpeg skipped data that it could not decode. */
+/* Fails if libsndfile reports damage or a FLAC file is truncated. Warns if a decoder stops early without an
+ * error, or if FFmpeg skipped data. */
 static clf_status check_end(struct clf__decoder *decoder)
 {
     const SF_INFO *info = &decoder->info;
@@ -342,12 +347,12 @@ static clf_status check_end(struct clf__decoder *decoder)
         return CLF_OK;
     }
     if (sf_error(decoder->file) != SF_ERR_NO_ERROR) {
-        return clf__fail(CLF_FORMAT, "%s: is damaged after %.2f s: %s", decoder->name,
-                         decoder->before + seconds, sf_strerror(decoder->file));
+        return clf__fail(CLF_FORMAT, "%s: the file is damaged after %.2f s (%s); use an undamaged copy",
+                         decoder->name, decoder->before + seconds, sf_strerror(decoder->file));
     }
     if ((info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC && info->frames < SF_COUNT_MAX &&
         decoder->read < info->frames) {
-        return clf__fail(CLF_FORMAT, "%s: is cut off: it holds %.2f s of the %.2f s that it says",
+        return clf__fail(CLF_FORMAT, "%s: the file is truncated; it contains %.2f s of the declared %.2f s",
                          decoder->name, seconds, (double)info->frames / info->samplerate);
     }
     warn_of_damage(decoder, seconds);
@@ -388,7 +393,8 @@ static clf_status read_block(struct clf__decoder *decoder)
     return decoder->ended ? check_end(decoder) : CLF_OK;
 }
 
-/* Converts samples of the block to the target rate; at the end, returns the resampler's remaining samples. */
+/* Resamples the frames of the block; at the end of the part, returns the remaining samples of the resampler.
+ */
 static clf_status convert(struct clf__decoder *decoder, float *samples, size_t room, size_t *count)
 {
     size_t have = decoder->filled - decoder->next, used = 0;
@@ -400,7 +406,8 @@ static clf_status convert(struct clf__decoder *decoder, float *samples, size_t r
         soxr_error_t error =
             soxr_process(decoder->resampler, have > 0 ? from : NULL, have, &used, samples, room, count);
         if (error != NULL) {
-            return clf__fail(CLF_OUT_OF_MEMORY, "%s: cannot be resampled: %s", decoder->name, error);
+            return clf__fail(CLF_OUT_OF_MEMORY, "%s: the samples cannot be resampled: %s", decoder->name,
+                             error);
         }
     }
     decoder->next += used;
@@ -447,8 +454,8 @@ clf_status clf__decoder_open(struct clf__decoder **out, const char *path, const 
     (void)raw_rate;
     *out = NULL;
     return clf__fail(CLF_UNSUPPORTED,
-                     "%s: cannot be read, as clformer was built without libsndfile and soxr; install them "
-                     "(Debian: libsndfile1-dev, libsoxr-dev) and build it again",
+                     "%s: clformer was built without libsndfile and soxr, which decode recordings; install "
+                     "them (Debian: libsndfile1-dev, libsoxr-dev) and build clformer again",
                      name);
 }
 

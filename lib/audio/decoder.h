@@ -9,13 +9,13 @@
 
 struct clf__decoder;
 
-enum { CLF__LEAST_RATE = 1000, CLF__MOST_RATE = 1000000 }; /* limits of a file's sample rate */
+enum { CLF__LEAST_RATE = 1000, CLF__MOST_RATE = 1000000 }; /* limits of sample rates in Hz */
 
-/* Opens a decoder. `name` is for messages and owned by the caller. raw_rate above 0: 16-bit samples without a
-   header. */
+/* Opens a recording. `name` is used in messages and must outlive the decoder. raw_rate > 0: the file contains
+ * 16-bit samples at this rate without a header. */
 clf_status clf__decoder_open(struct clf__decoder **out, const char *path, const char *name, int raw_rate);
 void clf__decoder_free(struct clf__decoder *decoder);
-/* Reads mono samples at CLF_AUDIO_RATE; fewer than requested only at the end. */
+/* Reads mono samples at CLF_AUDIO_RATE; returns fewer than `wanted` only at the end. */
 clf_status clf__decoder_read(struct clf__decoder *decoder, float *samples, size_t wanted, size_t *count);
 clf_status clf__decoder_rewind(struct clf__decoder *decoder);
 int64_t clf__decoder_length(const struct clf__decoder *decoder);

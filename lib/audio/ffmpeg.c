@@ -20,14 +20,13 @@ static clf_status fail_without(const struct clf__byte_range *bytes, const char *
     const char *container = clf__container_name(bytes);
     char *command;
     CLF__TRY(format_command(&command, input));
-    clf_status status =
-        container != NULL
-            ? clf__fail(CLF_UNSUPPORTED, "%s: cannot be read (%s): %s; run: %s", name, container, cause,
-                        command)
-            : clf__fail(CLF_FORMAT,
-                        "%s: is no recording that can be read, such as WAV, FLAC, OGG or MP3 (%s); %s; if "
-                        "ffmpeg reads it, run: %s",
-                        name, reason, cause, command);
+    clf_status status = container != NULL
+                            ? clf__fail(CLF_UNSUPPORTED, "%s: cannot be read (%s): %s; run: %s", name,
+                                        container, cause, command)
+                            : clf__fail(CLF_FORMAT,
+                                        "%s: not a supported recording such as WAV, FLAC, OGG or MP3 (%s); "
+                                        "%s; if ffmpeg can decode the file, run: %s",
+                                        name, reason, cause, command);
     clf__free(command);
     return status;
 }
@@ -134,7 +133,7 @@ static int refuse(AVFormatContext *format, AVIOContext **io, const char *url, in
 
 static clf_status fail_memory(const struct clf__ffmpeg *ffmpeg)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: no memory left to read it by FFmpeg", ffmpeg->name);
+    return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to decode %s with FFmpeg", ffmpeg->name);
 }
 
 static clf_status create(struct clf__ffmpeg *ffmpeg, struct clf__byte_range *bytes)
@@ -175,12 +174,13 @@ static clf_status open_container(struct clf__ffmpeg *ffmpeg, const struct clf__b
                                       explain(text, sizeof text, error));
     }
     if (container != NULL) {
-        return clf__fail(CLF_FORMAT, "%s: is damaged or cut off (%s): %s", ffmpeg->name, container,
-                         explain(text, sizeof text, error));
+        return clf__fail(CLF_FORMAT, "%s: damaged or truncated (%s): %s; use an undamaged copy", ffmpeg->name,
+                         container, explain(text, sizeof text, error));
     }
-    return clf__fail(CLF_FORMAT,
-                     "%s: is no recording that can be read, such as WAV, FLAC, OGG, MP3 or M4A (%s)",
-                     ffmpeg->name, reason);
+    return clf__fail(
+        CLF_FORMAT,
+        "%s: not a supported recording such as WAV, FLAC, OGG, MP3 or M4A (%s); convert it with ffmpeg",
+        ffmpeg->name, reason);
 }
 
 static clf_status open_codec(struct clf__ffmpeg *ffmpeg)
@@ -190,11 +190,14 @@ static clf_status open_codec(struct clf__ffmpeg *ffmpeg)
     AVFormatContext *format = ffmpeg->format;
     int index = ff.av_find_best_stream(format, AVMEDIA_TYPE_AUDIO, -1, -1, &codec, 0);
     if (index == AVERROR_STREAM_NOT_FOUND) {
-        return clf__fail(CLF_FORMAT, "%s: holds no audio (%s)", ffmpeg->name, format->iformat->long_name);
+        return clf__fail(CLF_FORMAT, "%s: the file contains no audio (%s); use another recording",
+                         ffmpeg->name, format->iformat->long_name);
     }
     if (index < 0) {
-        return clf__fail(CLF_FORMAT, "%s: FFmpeg has no decoder for its audio (%s)", ffmpeg->name,
-                         format->iformat->long_name);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: FFmpeg has no decoder for the audio in this file (%s); convert the file to WAV or FLAC",
+            ffmpeg->name, format->iformat->long_name);
     }
     for (unsigned i = 0; i < format->nb_streams; i++) {
         format->streams[i]->discard = (int)i == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
@@ -208,7 +211,7 @@ static clf_status open_codec(struct clf__ffmpeg *ffmpeg)
     ffmpeg->codec->pkt_timebase = ffmpeg->stream->time_base;
     error = error < 0 ? error : ff.avcodec_open2(ffmpeg->codec, codec, NULL);
     ffmpeg->rate = ffmpeg->stream->codecpar->sample_rate;
-    return error < 0 ? clf__fail(CLF_FORMAT, "%s: its audio (%s) cannot be decoded: %s", ffmpeg->name,
+    return error < 0 ? clf__fail(CLF_FORMAT, "%s: the audio (%s) cannot be decoded: %s", ffmpeg->name,
                                  codec->name, explain(text, sizeof text, error))
                      : CLF_OK;
 }
@@ -307,7 +310,7 @@ static clf_status prepare_converter(struct clf__ffmpeg *ffmpeg)
     if (frame->sample_rate != ffmpeg->rate) {
         return clf__fail(
             CLF_FORMAT,
-            "%s: changes from %d to %d samples a second at %.2f s; convert it with ffmpeg -ar 16000",
+            "%s: the sample rate changes from %d to %d Hz at %.2f s; convert the file with ffmpeg -ar 16000",
             ffmpeg->name, ffmpeg->rate, frame->sample_rate, ffmpeg->seconds);
     }
     if (ffmpeg->converter != NULL && ffmpeg->type == frame->format &&
@@ -377,9 +380,11 @@ static clf_status check_decoded(const struct clf__ffmpeg *ffmpeg)
     if (ffmpeg->decoded > 0) {
         return CLF_OK;
     }
-    return ffmpeg->damage[0] != '\0' ? clf__fail(CLF_FORMAT, "%s: its audio (%s) cannot be decoded: %s",
-                                                 ffmpeg->name, ffmpeg->codec->codec->name, ffmpeg->damage)
-                                     : clf__fail(CLF_FORMAT, "%s: holds no samples", ffmpeg->name);
+    return ffmpeg->damage[0] != '\0'
+               ? clf__fail(CLF_FORMAT, "%s: the audio (%s) cannot be decoded: %s", ffmpeg->name,
+                           ffmpeg->codec->codec->name, ffmpeg->damage)
+               : clf__fail(CLF_FORMAT, "%s: the file contains no samples; use another recording",
+                           ffmpeg->name);
 }
 
 clf_status clf__ffmpeg_read(struct clf__ffmpeg *ffmpeg, const float **frames, size_t *count, int *channels)

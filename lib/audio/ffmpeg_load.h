@@ -1,4 +1,5 @@
-/* Loads FFmpeg's libraries at run time, so that programs that decode no such recording start without them. */
+/* Loads FFmpeg's libraries at run time, so that programs start without them unless they decode a recording
+ * that needs them. */
 #ifndef CLF_AUDIO_FFMPEG_LOAD_H
 #define CLF_AUDIO_FFMPEG_LOAD_H
 

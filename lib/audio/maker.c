@@ -65,8 +65,8 @@ static clf_status make_tables(struct clf__frame_maker *maker)
 {
     if (maker->layout.bands > CLF__LOG_MEL_MOST_BANDS) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "recordings: log-mel frames have at most %d bands, and this model takes %d "
-                         "(\"feature_size\"); give it frames in .npy files",
+                         "log-mel frames have at most %d bands, but this model needs %d "
+                         "(\"feature_size\"); pass frames in .npy files",
                          CLF__LOG_MEL_MOST_BANDS, maker->layout.bands);
     }
     return maker->spectrogram.log_mel.tables.buffer == NULL

@@ -26,22 +26,23 @@ static clf_status read_header(struct header *out, const struct clf__file *file, 
     size_t there = file->size < sizeof bytes ? (size_t)file->size : sizeof bytes;
     CLF__TRY(clf__file_read_at(file, 0, bytes, there));
     if (there < PREFIX_BYTES || memcmp(bytes, magic, MAGIC_BYTES) != 0) {
-        return clf__fail(CLF_FORMAT, "%s: not a .npy file; save frames with numpy.save", path);
+        return clf__fail(CLF_FORMAT, "%s: not a .npy file; save the frames with numpy.save", path);
     }
     if (bytes[6] < 1 || bytes[6] > MOST_VERSION) {
         return clf__fail(CLF_FORMAT,
-                         "%s: is of version %d of the .npy format, not 1 to %d; save frames with numpy.save",
+                         "%s: version %d of the .npy format is not supported, only 1 to %d; save the frames "
+                         "with numpy.save",
                          path, bytes[6], MOST_VERSION);
     }
     int is_long = bytes[6] >= 2;
     size_t prefix = is_long ? LONG_PREFIX_BYTES : PREFIX_BYTES;
     size_t length = is_long ? clf__read_32(bytes + 8) : clf__read_16(bytes + 8);
     if (prefix > there || length > file->size - prefix) {
-        return clf__fail(CLF_FORMAT, "%s: the header is cut off; the file is truncated, save it again", path);
+        return clf__fail(CLF_FORMAT, "%s: the header is truncated; save the file again", path);
     }
     if (length > MOST_HEADER) {
         return clf__fail(CLF_FORMAT,
-                         "%s: the header has %zu bytes, more than %d; save frames with numpy.save", path,
+                         "%s: the header has %zu bytes, more than %d; save the frames with numpy.save", path,
                          length, MOST_HEADER);
     }
     out->data_offset = prefix + length;
@@ -74,14 +75,16 @@ static clf_status check_header(int *rows, const char *header, const char *path, 
     long long first = shape != NULL && *shape == '(' ? strtoll(shape + 1, &end, 10) : -1;
     long long second = end != NULL && *end == ',' ? strtoll(end + 1, &end, 10) : -1;
     if (end == NULL || *end != ')' || second != columns) {
-        return clf__fail(CLF_FORMAT, "%s: the array must have the shape (frames, %d)", path, columns);
+        return clf__fail(CLF_FORMAT,
+                         "%s: the array does not have the shape (frames, %d); save the frames of this model",
+                         path, columns);
     }
     if (first < 1) {
-        return clf__fail(CLF_FORMAT, "%s: the array has %lld frames; at least one is needed", path, first);
+        return clf__fail(CLF_FORMAT, "%s: the array has %lld frames; save at least one", path, first);
     }
     if (first > INT_MAX / columns) {
-        return clf__fail(CLF_FORMAT, "%s: the array has too many frames, more than %d; cut the recording",
-                         path, INT_MAX / columns);
+        return clf__fail(CLF_FORMAT, "%s: the array has more than %d frames; divide the recording", path,
+                         INT_MAX / columns);
     }
     *rows = (int)first;
     return CLF_OK;
@@ -114,7 +117,7 @@ static clf_status read_values(float **values, int *rows, const struct clf__file 
     if (there < count * sizeof **values) {
         return clf__fail(
             CLF_FORMAT,
-            "%s: contains %llu bytes of values but needs %zu; the file is truncated, save it again", path,
+            "%s: the file has %llu bytes of values, but its shape requires %zu; save the file again", path,
             (unsigned long long)there, count * sizeof **values);
     }
     CLF__TRY(clf__allocate(values, count, sizeof **values));

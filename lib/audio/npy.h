@@ -4,8 +4,8 @@
 
 #include "base/status.h"
 
-/* Reads a C-ordered little-endian float32 matrix with `columns` columns and at least one row; the caller
- * frees *values (rows, columns). CLF_FORMAT for other contents, which the message describes. */
+/* Reads a C-ordered, little-endian float32 matrix with `columns` columns and at least one row; the caller
+ * frees *values (rows, columns). Returns CLF_FORMAT for other contents. */
 clf_status clf__npy_read(float **values, int *rows, const char *path, int columns);
 
 #endif

@@ -189,9 +189,9 @@ static int64_t find_frame(struct bytes *bytes, int64_t at)
 
 /* The state of the current part. */
 struct mpeg_part {
-    int64_t frames, said; /* sound frames so far, and declared sound frames; -1: unknown */
-    int64_t tag;          /* start of a tag before the next frame, or -1 */
-    int64_t over;         /* start of the first frame after the declared ones */
+    int64_t frames, declared; /* sound frames so far, and declared sound frames; -1: unknown */
+    int64_t tag;              /* start of a tag before the next frame, or -1 */
+    int64_t over;             /* start of the first frame after the declared ones */
 };
 
 /* Counts the frame at `at`. Some encoders declare a few frames fewer than they write. */
@@ -199,31 +199,31 @@ static clf_status take_frame(struct clf__audio_parts *parts, struct mpeg_part *p
                              int64_t at, const struct frame *frame)
 {
     enum { MOST_UNCOUNTED = 10 };
-    int64_t said;
-    int informs = is_information(&said, bytes, at, frame);
+    int64_t declared;
+    int informs = is_information(&declared, bytes, at, frame);
     if (part->frames > 0 && (informs || part->tag >= 0)) {
         CLF__TRY(add(parts, part->tag >= 0 ? part->tag : at));
         part->frames = 0;
-        part->said = -1;
+        part->declared = -1;
     }
     part->tag = -1;
     if (informs) {
-        part->said = said > 0 ? said : -1;
+        part->declared = declared > 0 ? declared : -1;
         return CLF_OK;
     }
-    part->over = part->frames == part->said ? at : part->over;
+    part->over = part->frames == part->declared ? at : part->over;
     part->frames++;
-    if (part->said >= 0 && part->frames == part->said + MOST_UNCOUNTED) {
+    if (part->declared >= 0 && part->frames == part->declared + MOST_UNCOUNTED) {
         CLF__TRY(add(parts, part->over));
         part->frames = MOST_UNCOUNTED;
-        part->said = -1;
+        part->declared = -1;
     }
     return CLF_OK;
 }
 
 static clf_status find_mpeg(struct clf__audio_parts *parts, struct bytes *bytes, int64_t at)
 {
-    struct mpeg_part part = {.said = -1, .tag = -1};
+    struct mpeg_part part = {.declared = -1, .tag = -1};
     while (at < bytes->end) {
         struct frame frame;
         int64_t size = tag_size(bytes, at);

@@ -22,7 +22,7 @@ struct clf__spectrogram {
     float *samples_host, *peaks_host; /* of the same shapes */
 };
 
-/* Frames of a range of the samples. */
+/* Frames of a range of samples. */
 struct clf__frame_range {
     int first_sample, samples;
     int centre;              /* position of the first frame's centre, counted from first_sample */
@@ -33,7 +33,7 @@ struct clf__frame_range {
 clf_status clf__spectrogram_create(struct clf__spectrogram *out, struct clf_device *device, int bands);
 void clf__spectrogram_free(struct clf__spectrogram *spectrogram);
 
-/* Replaces the space for samples and frames; a failure leaves none. */
+/* Replaces the space for samples and frames; after a failure there is none. */
 clf_status clf__spectrogram_resize(struct clf__spectrogram *spectrogram, int samples, int frames);
 
 /* Returns the number of frames that overlap a recording. */
@@ -42,7 +42,7 @@ int64_t clf__frames_of(int64_t samples);
 /* Copies the first `count` samples to the device. */
 clf_status clf__spectrogram_upload(const struct clf__spectrogram *spectrogram, int count);
 
-/* Computes frames, unscaled, into their rows of y (frames, bands). */
+/* Computes unscaled frames into their rows of y (frames, bands). */
 clf_status clf__spectrogram_compute(const struct clf__spectrogram *spectrogram, struct clf__tensor y,
                                     const struct clf__frame_range *range);
 
@@ -52,7 +52,7 @@ clf_status clf__spectrogram_read_peaks(const struct clf__spectrogram *spectrogra
 /* Returns the maximum over frames whose peaks have been read. */
 float clf__spectrogram_peak(const struct clf__spectrogram *spectrogram, int first_frame, int frames);
 
-/* Scales frames in place; peak: the maximum over their recording. */
+/* Scales frames in place; `peak` is the maximum over their recording. */
 clf_status clf__spectrogram_scale(struct clf__tensor frames, float peak);
 
 #endif

@@ -22,7 +22,9 @@ static clf_status create_spool(int *spool, const char *name)
     *spool = mkstemp(path);
     clf_status status = CLF_OK;
     if (*spool < 0) {
-        status = clf__fail(CLF_FILE, "%s: is a pipe, and cannot be kept as %s: %s; let TMPDIR name a folder",
+        status = clf__fail(CLF_FILE,
+                           "%s: a pipe is copied to a temporary file, but %s cannot be created: %s; set "
+                           "TMPDIR to a writable folder",
                            name, path, strerror(errno));
     } else {
         unlink(path);
@@ -37,8 +39,9 @@ static clf_status write_all(int spool, const uint8_t *bytes, size_t size, const 
         ssize_t written = write(spool, bytes, size);
         if (written < 0 && errno != EINTR) {
             return clf__fail(CLF_FILE,
-                             "%s: is a pipe, and cannot be kept in %s: %s; let TMPDIR name a folder", name,
-                             clf__environment_temporary_folder(), strerror(errno));
+                             "%s: a pipe is copied to a temporary file, but the file in %s cannot be "
+                             "written: %s; set TMPDIR to a folder with more space",
+                             name, clf__environment_temporary_folder(), strerror(errno));
         }
         bytes += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
@@ -89,7 +92,7 @@ clf_status clf__spool_open(int *descriptor, const char *path, const char *name)
     }
     clf_status result = S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)
                             ? spool_pipe(descriptor, opened, name)
-                            : clf__fail(CLF_FILE, "%s: is no file and no pipe; give a recording", name);
+                            : clf__fail(CLF_FILE, "%s: neither a file nor a pipe; pass a recording", name);
     close(opened);
     return result;
 }

@@ -6,9 +6,9 @@
 
 #include "audio/byte_range.h"
 
-/* Sets *said to the sample bytes that the header declares, and *there to those in the file: libsndfile reads
- * the smaller number and reports nothing. Returns 0 without such a header, or with a stream's header, whose
- * length was unknown to the writer. */
-int clf__wav_measure(int64_t *said, int64_t *there, const struct clf__byte_range *bytes);
+/* Sets *declared to the sample bytes that the header declares, and *present to those in the file: libsndfile
+ * reads the smaller number and reports nothing. Returns 0 without such a header, or with a stream's header,
+ * whose length was unknown to the writer. */
+int clf__wav_measure(int64_t *declared, int64_t *present, const struct clf__byte_range *bytes);
 
 #endif

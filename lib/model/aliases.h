@@ -1,4 +1,4 @@
-/* Names under which a parameter may be stored: embeddings and the output projection have several. */
+/* Names under which a parameter may be stored: embeddings and the output projection have several names. */
 #ifndef CLF_MODEL_ALIASES_H
 #define CLF_MODEL_ALIASES_H
 
@@ -6,14 +6,14 @@
 
 enum { CLF__MOST_ALIASES = 4 };
 
-/* Canonical names. The first `same` names refer to one matrix, which a file may hold under one or more of
- * them. The others are separate matrices that replace it if the file has none of the first. */
+/* Canonical names. The first `same` names are one matrix, which a file may store under any of them. The other
+ * names are separate matrices that replace it if the file has none of the first names. */
 struct clf__aliases {
     const char *names[CLF__MOST_ALIASES];
     int same, count;
 };
 
-/* Returns the names of a parameter, its own name first. */
+/* Returns the names under which a parameter may be stored; the parameter's own name is first. */
 struct clf__aliases clf__aliases_of(const struct clf__config *config, const char *name);
 
 #endif

@@ -30,7 +30,7 @@ static int is_remark(const char *key)
     return 0;
 }
 
-/* Fails if b lacks one of a's keys or has another value for it. */
+/* Fails unless all keys of `a` have the same value in `b`. */
 static clf_status compare_keys(const struct clf__json *a, const struct clf__json *b)
 {
     const char *key;
@@ -40,8 +40,8 @@ static clf_status compare_keys(const struct clf__json *a, const struct clf__json
         if (!is_remark(key) && !json_equal(value, json_object_get(b->root, key))) {
             return clf__fail(
                 CLF_FORMAT,
-                "%s and %s differ in \"%s\"; only models of the same configuration can be averaged", a->path,
-                b->path, key);
+                "%s and %s have different values of \"%s\"; average only models of the same configuration",
+                a->path, b->path, key);
         }
     }
     return CLF_OK;
@@ -54,7 +54,7 @@ static clf_status load_config(struct clf__json *out, const char *folder)
     CLF__TRY(clf__format_of(&format, folder));
     if (format != &clf__format_hugging_face) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: is a %s folder with converted weights; average the original model, in a folder "
+                         "%s: a %s folder with converted weights cannot be averaged; use the original model, "
                          "written by `clformer train` or Hugging Face",
                          folder, format->name);
     }
@@ -95,8 +95,7 @@ static clf_status compare_file(const char *first, const char *other, const char 
         status = clf__file_same(&same, &files[0], 0, &files[1], 0, files[0].size);
     }
     if (status == CLF_OK && !same) {
-        status = clf__fail(CLF_FORMAT,
-                           "%s and %s are not the same; only models of the same vocabulary can be averaged",
+        status = clf__fail(CLF_FORMAT, "%s and %s differ; average only models with the same vocabulary",
                            paths[0], paths[1]);
     }
     for (int i = 0; i < 2; i++) {
@@ -142,7 +141,7 @@ static clf_status read_mean(void *user, int index, float *target)
 
 static clf_status write_mean(void *user, const char *path, const struct clf__beside *beside)
 {
-    (void)beside; /* used only by formats that are not averaged */
+    (void)beside; /* used only by formats that cannot be averaged */
     struct models *models = user;
     return clf__parameters_save_new(path, clf__parameters_list(models->items[0]), models->precision,
                                     read_mean, models);
@@ -167,10 +166,11 @@ clf_status clf__model_average(const char *output, const char *const *folders, in
 {
     if (precision != CLF__PRECISION_FP32 && precision != CLF__PRECISION_FP16 &&
         precision != CLF__PRECISION_BF16) {
-        return clf__fail(CLF_UNSUPPORTED, "precision: averaged weights must be stored in fp32, fp16 or bf16");
+        return clf__fail(CLF_UNSUPPORTED,
+                         "averaged weights cannot be stored in int8; use fp32, fp16 or bf16");
     }
     if (count < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no model to average");
+        return clf__fail(CLF_BAD_ARGUMENT, "no models to average; pass at least one folder");
     }
     CLF__TRY(clf__new_folder_check(output));
     struct models models = {.folders = folders, .count = count, .precision = precision};

@@ -17,7 +17,7 @@ static clf_status write_weights(void *user, const char *path, const struct clf__
     return clf__parameters_save_as_loaded(path, conversion->parameters, conversion->precision, beside);
 }
 
-/* Checks that the files to be copied are valid, so that the new folder works. */
+/* Checks that the files to be copied are valid, so that the new folder is usable. */
 static clf_status check_text(const char *folder, const struct clf__config *config)
 {
     struct clf__tokenizer *tokenizer;
@@ -62,7 +62,7 @@ static clf_status convert(const char *output, const char *folder, enum clf__prec
 clf_status clf__model_convert(const char *output, const char *path, clf_precision precision)
 {
     if (precision < CLF_PRECISION_FP32 || precision > CLF_PRECISION_INT8) {
-        return clf__fail(CLF_BAD_ARGUMENT, "precision %d: unknown value; use fp32, fp16, bf16 or int8",
+        return clf__fail(CLF_BAD_ARGUMENT, "precision %d is unknown; use fp32, fp16, bf16 or int8",
                          (int)precision);
     }
     struct clf__unpacked unpacked;

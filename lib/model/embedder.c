@@ -18,14 +18,14 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config, e
     return (struct clf__position_rows){.first = has_pad, .pad = has_pad ? 0 : -1};
 }
 
-/* Writes in blocks, so that the host holds no second table. */
+/* Writes in blocks, so that the host does not hold a second table. */
 static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config,
                                   enum clf__side side)
 {
-    enum { PIECE = 1 << 18 }; /* numbers per block */
+    enum { BLOCK = 1 << 18 }; /* numbers per block */
     size_t width = (size_t)table.columns;
     struct clf__position_rows places = clf__position_rows(config, side);
-    int at_once = PIECE / table.columns + 1;
+    int at_once = BLOCK / table.columns + 1;
     float *rows;
     at_once = at_once < table.rows ? at_once : table.rows;
     CLF__TRY(clf__allocate(&rows, (size_t)at_once * width, sizeof *rows));
@@ -34,7 +34,7 @@ static clf_status write_sinusoids(struct clf__tensor table, const struct clf__co
         int left = table.rows - first, count = left < at_once ? left : at_once;
         clf__sinusoid_table(rows, first + config->position_offset - places.first, count, table.columns,
                             config->sinusoid_layout, config->sinusoid_frequency);
-        if (first == 0 && places.pad == 0) { /* a pad token has no position, as in fairseq */
+        if (first == 0 && places.pad == 0) { /* as in fairseq, a pad token has no position */
             memset(rows, 0, width * sizeof *rows);
         }
         status = clf__buffer_write(table.buffer, (size_t)first * width * sizeof *rows,
@@ -65,14 +65,14 @@ static clf_status reach_positions(struct clf__embedder *embedder, struct clf_dev
     return CLF_OK;
 }
 
-/* Allocates host memory for a table of biases by bucket and one by distance. */
+/* Allocates host memory for the biases by bucket and the biases by distance. */
 static clf_status allocate_relative(float **values, struct clf__tensor by_bucket, struct clf__tensor table)
 {
     size_t buckets = (size_t)by_bucket.rows * (size_t)by_bucket.columns;
     return clf__allocate(values, buckets + (size_t)table.rows * (size_t)table.columns, sizeof **values);
 }
 
-/* The tables of a relative bias: sizes and host memory. */
+/* The two tables of a relative bias: sizes and host memory. */
 struct relative_tables {
     struct clf__relative sizes;
     float *by_bucket, *by_distance;
@@ -160,7 +160,7 @@ clf_status clf__embedder_reserve_zero_relative(struct clf__embedder *out, struct
 
 void clf__embedder_free_tables(struct clf__embedder *embedder)
 {
-    clf__buffer_free(embedder->positions.buffer); /* the table is owned if it has sinusoids */
+    clf__buffer_free(embedder->positions.buffer); /* only a table of sinusoids is owned */
     embedder->positions.buffer = NULL;
     clf__relative_bias_free_table(&embedder->relative);
     clf__relative_bias_free_table(&embedder->global_relative);
@@ -178,7 +178,7 @@ clf_status clf__embedder_forward(struct clf__tensor y, const struct clf__embedde
     return embedder->norms_tokens ? clf__positions_forward(y, y, embedder->positions, positions) : CLF_OK;
 }
 
-/* Applies dropout in place; also used in the backward pass, which is the same operation. */
+/* Applies dropout in place. The backward pass is the same operation. */
 static clf_status drop(struct clf__tensor y, const struct clf__dropout *dropout)
 {
     return dropout->rate > 0.0f ? clf__dropout_forward(y, y, CLF__NO_TENSOR, dropout) : CLF_OK;

@@ -14,8 +14,8 @@ struct drawing {
     void *user;
 };
 
-/* number of values drawn between two polls for interruption */
-enum { VALUES_A_TURN = 1 << 20 };
+/* values drawn between two polls for interruption */
+enum { VALUES_PER_POLL = 1 << 20 };
 
 /* Draws values 2 * pair and 2 * pair + 1 of a parameter from one block of random words. */
 static void draw_pair(double out[2], const struct clf__initial *initial, const struct drawing *drawing,
@@ -31,7 +31,7 @@ static void draw_pair(double out[2], const struct clf__initial *initial, const s
         out[1] = (2 * second - 1) * initial->size;
         return;
     }
-    /* Box & Muller 1958; 1 - first is never 0 */
+    /* Box & Muller 1958; 1 - first is never 0. */
     const double pi = 3.14159265358979323846;
     double radius = sqrt(-2 * log(1 - first)) * initial->size;
     out[0] = radius * cos(2 * pi * second);
@@ -41,7 +41,7 @@ static void draw_pair(double out[2], const struct clf__initial *initial, const s
 static clf_status ask(const struct drawing *drawing)
 {
     return drawing->interrupted && drawing->interrupted(drawing->user)
-               ? clf__fail(CLF_INTERRUPTED, "drawing the first weights was interrupted")
+               ? clf__fail(CLF_INTERRUPTED, "the initialisation of the weights was interrupted")
                : CLF_OK;
 }
 
@@ -67,7 +67,7 @@ static clf_status draw(void *user, int index, float *target)
     } else {
         for (size_t i = 0; i < count; i += 2) {
             double values[2];
-            if (i % VALUES_A_TURN == 0) {
+            if (i % VALUES_PER_POLL == 0) {
                 CLF__TRY(ask(drawing));
             }
             draw_pair(values, initial, drawing, index, i / 2);

@@ -17,7 +17,7 @@
 #include "text/tokenizers/segmenters/segmenter.h"
 #include "text/tokenizers/tokenizer.h"
 
-/* Data read from a folder; every part is freed at the end. */
+/* Data read from a folder; all freed at the end. */
 struct inspection {
     const struct clf__format *format;
     const char *path, *folder; /* path as passed by the caller; folder to read */
@@ -94,7 +94,8 @@ static clf_status inspect_tensor(struct inspection *inspection, const struct clf
     inspection->values += (int64_t)count;
     const struct clf__stored_tensor *stored = clf__parameters_stored(inspection->parameters, parameter->name);
     if (stored == NULL) {
-        return clf__inspect_say(inspection->unusual, "\"%s\" is not stored; zeros are used", parameter->name);
+        return clf__inspect_say(inspection->unusual, "tensor \"%s\" is not stored; zeros are used",
+                                parameter->name);
     }
     inspection->bytes += stored->size;
     float *values;
@@ -125,7 +126,7 @@ static clf_status inspect_tensors(struct inspection *inspection)
         }
     }
     if (is_mixed) {
-        CLF__TRY(clf__inspect_say(inspection->unusual, "tensors are stored in several types"));
+        CLF__TRY(clf__inspect_say(inspection->unusual, "the tensors are stored in several types"));
     }
     return CLF_OK;
 }
@@ -171,13 +172,14 @@ static clf_status say_of_tokenizer(struct inspection *inspection)
     const struct clf__config *config = &inspection->config;
     int limit = clf__tokenizer_max_length(inspection->tokenizer);
     if (config->feature_size == 0 && limit > config->encoder_max_positions) {
-        CLF__TRY(clf__inspect_say(inspection->unusual,
-                                  "tokenizer_config.json's model_max_length %d exceeds the %d positions",
-                                  limit, config->encoder_max_positions));
+        CLF__TRY(
+            clf__inspect_say(inspection->unusual,
+                             "model_max_length %d in tokenizer_config.json exceeds the model's %d positions",
+                             limit, config->encoder_max_positions));
     }
     if (config->feature_size == 0 && !clf__tokenizer_segmenter(inspection->tokenizer)->has_model) {
         CLF__TRY(clf__inspect_say(inspection->unusual,
-                                  "there is no SentencePiece model: text is split at white space"));
+                                  "there is no SentencePiece model; text is split at white space"));
     }
     return CLF_OK;
 }
@@ -226,7 +228,7 @@ static clf_status inspect(char **json, const char *path, const struct clf__unpac
 {
     struct inspection inspection = {.path = path, .folder = unpacked->folder};
     json_t *object = NULL;
-    clf_status status = clf__unpacked_say(unpacked, path, describe(&object, &inspection));
+    clf_status status = clf__unpacked_rename_error(unpacked, path, describe(&object, &inspection));
     free_inspection(&inspection);
     char *reason = NULL;
     if (status == CLF_UNSUPPORTED) {

@@ -1,4 +1,4 @@
-/* A configuration as JSON. */
+/* Describes a configuration as JSON. */
 #include <stdarg.h>
 
 #include "base/memory.h"
@@ -19,7 +19,7 @@ static int is_in_use(const struct clf__config *config, const struct clf__config_
            (!(key->uses & CLF__KEY_OF_FRAMES) || (config->feature_size > 0 && !config->convolves_frames));
 }
 
-/* Values derived from several keys. */
+/* Values that depend on several keys. */
 static json_t *derived_object(const struct clf__config *config)
 {
     return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "encoder_d_k", config->encoder_key_width,
@@ -70,7 +70,7 @@ static json_t *bad_words_array(const struct clf__search_options *options)
     return array;
 }
 
-/* In the format of generation_config.json: pairs of a list of ids and a bias. */
+/* Formats biases as in generation_config.json: pairs of a list of ids and a bias. */
 static json_t *biases_array(const struct clf__search_options *options)
 {
     json_t *array = json_array();
@@ -144,9 +144,10 @@ static clf_status say_of_heads(json_t *sentences, const char *side, int heads, i
                                   heads, key_width, value_width, d_model));
     }
     if (key_width % 8 != 0 || value_width % 8 != 0) {
-        CLF__TRY(clf__inspect_say(
-            sentences, "the %s's heads are %d wide (values %d), not a multiple of 8: vector lanes are unused",
-            side, key_width, value_width));
+        CLF__TRY(clf__inspect_say(sentences,
+                                  "the %s's head widths (%d for keys, %d for values) are not multiples of 8, "
+                                  "so vector lanes are unused",
+                                  side, key_width, value_width));
     }
     return CLF_OK;
 }
@@ -155,8 +156,10 @@ static clf_status say_of_ends(json_t *sentences, const struct clf__config *confi
 {
     int is_shared = config->share_source_target;
     if (config->feature_size == 0 && !is_shared && config->source_vocabulary == config->target_vocabulary) {
-        CLF__TRY(clf__inspect_say(sentences, "both vocabularies have %d tokens, but separate embeddings",
-                                  config->target_vocabulary));
+        CLF__TRY(clf__inspect_say(
+            sentences,
+            "source and target have separate embeddings, although both vocabularies have %d tokens",
+            config->target_vocabulary));
     }
     if (!config->share_target_output) {
         CLF__TRY(clf__inspect_say(sentences, "the output projection is not tied to the target embedding"));
@@ -170,14 +173,14 @@ static clf_status say_of_ends(json_t *sentences, const struct clf__config *confi
 
 clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *config, const json_t *file)
 {
-    /* In clformer folders, a missing key has the preset's value. */
+    /* In clformer folders, a missing key has the value of the preset. */
     if (clf__family_of(config->system)->hugging_face &&
         json_object_get(file, "activation_function") == NULL) {
-        CLF__TRY(clf__inspect_say(sentences, "config.json has no activation_function; %s is used",
+        CLF__TRY(clf__inspect_say(sentences, "config.json has no \"activation_function\"; %s is used",
                                   clf__config_key_word("activation_function", (int)config->activation)));
     }
     if (config->d_model % 16 != 0) {
-        CLF__TRY(clf__inspect_say(sentences, "d_model %d is not a multiple of 16: vector lanes are unused",
+        CLF__TRY(clf__inspect_say(sentences, "d_model %d is not a multiple of 16, so vector lanes are unused",
                                   config->d_model));
     }
     CLF__TRY(say_of_heads(sentences, "encoder", config->encoder_heads, config->encoder_key_width,
@@ -185,7 +188,7 @@ clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *con
     CLF__TRY(say_of_heads(sentences, "decoder", config->decoder_heads, config->decoder_key_width,
                           config->decoder_value_width, config->d_model));
     if (config->encoder_layers != config->decoder_layers) {
-        CLF__TRY(clf__inspect_say(sentences, "the encoder has %d layers, the decoder %d",
+        CLF__TRY(clf__inspect_say(sentences, "the encoder has %d layers, but the decoder %d",
                                   config->encoder_layers, config->decoder_layers));
     }
     return say_of_ends(sentences, config);

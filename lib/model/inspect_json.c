@@ -1,4 +1,4 @@
-/* JSON helpers of the inspection. */
+/* JSON functions of clf_inspect(). */
 #include "base/memory.h"
 #include "model/inspect_internal.h"
 

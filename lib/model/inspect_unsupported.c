@@ -1,11 +1,11 @@
-/* Describes an unsupported model from its files only. */
+/* Describes an unsupported model by its files. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "model/inspect_internal.h"
 #include "model/weights/weights.h"
 
-/* Reads the keys of config.json; none if the file is missing or invalid. */
+/* Reads the keys of config.json; *out is empty if the file is missing or invalid. */
 static clf_status read_config(json_t **out, const char *folder)
 {
     struct clf__json file;
@@ -27,7 +27,7 @@ static long long count_values(const struct clf__stored_tensor *tensor)
     return count;
 }
 
-/* Lists every tensor with total numbers of values and bytes. */
+/* Lists every tensor, and counts values and bytes. */
 static clf_status read_tensors(json_t *model, const char *folder)
 {
     struct clf__weights *weights;
@@ -35,8 +35,8 @@ static clf_status read_tensors(json_t *model, const char *folder)
     if (status == CLF_OUT_OF_MEMORY) {
         return status;
     }
-    if (status != CLF_OK) { /* for example the files of another format */
-        return clf__inspect_say(json_object_get(model, "unusual"), "no tensors are shown: %s",
+    if (status != CLF_OK) { /* for example, files of another format */
+        return clf__inspect_say(json_object_get(model, "unusual"), "the tensors cannot be listed: %s",
                                 clf_last_error());
     }
     long long values = 0, bytes = 0;

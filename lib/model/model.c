@@ -58,7 +58,7 @@ static void *load_tokenizer(void *argument)
     return NULL;
 }
 
-/* Reads the tokenizer in parallel with the weights: the two take a third of the startup time. */
+/* Reads the tokenizer while the weights are read: the two take a third of the startup time. */
 static clf_status load_parts(struct clf_model *model, const char *folder)
 {
     struct clf__transformer *transformer = model->transformer;
@@ -73,14 +73,14 @@ static clf_status load_parts(struct clf_model *model, const char *folder)
     model->tokenizer = job.tokenizer;
     if (status == CLF_OK && transformer->config.has_default_length) {
         clf__log(CLF_LOG_WARNING,
-                 "%s: config.json and generation_config.json have no \"max_length\"; outputs end after %d "
-                 "tokens, as in transformers; set \"max_length\", or --max-length for one run",
+                 "%s: no \"max_length\" in config.json or generation_config.json; outputs end after %d "
+                 "tokens, as in transformers; set \"max_length\" there, or --max-length for one run",
                  folder, transformer->config.generation.max_length);
     }
     return status == CLF_OK ? clf__failure_again(&job.failure) : status;
 }
 
-/* Also builds the programs that an earlier model of this folder and precision used. */
+/* Also starts to build the programs that the last model with this folder and precision used. */
 static clf_status begin_programs(struct clf_device *device, const char *folder, clf_precision precision)
 {
     char *work = NULL;
@@ -138,8 +138,10 @@ static void warn_of_provider(const struct clf_model *model)
     if (caps->asks_for_clblast && precision != CLF__PRECISION_FP32) {
         int is_batched = caps->attention == CLF_ATTENTION_BATCHED;
         clf__log(CLF_LOG_WARNING,
-                 "CLBlast supports only fp32 weights: %s, loaded in %s, uses the native kernels%s",
-                 model->folder, words[precision], is_batched ? ", attention's products CLBlast" : "");
+                 "%s: CLBlast supports only fp32 weights, but the model is loaded in %s; native kernels are "
+                 "used%s",
+                 model->folder, words[precision],
+                 is_batched ? ", except for the matrix multiplications of attention" : "");
     }
 }
 
@@ -154,8 +156,9 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
 {
     *out = NULL;
     if (device == NULL || folder == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, device == NULL ? "device is NULL; open one with clf_device_open()"
-                                                          : "folder is NULL; pass a model folder");
+        return clf__fail(CLF_BAD_ARGUMENT, device == NULL
+                                               ? "device is NULL; open a device with clf_device_open()"
+                                               : "folder is NULL; pass a model folder");
     }
     struct clf_model_options own;
     clf_model_options_init(&own);
@@ -163,7 +166,7 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
     if ((unsigned)own.precision > CLF_PRECISION_INT8) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "the model options contain the unknown precision %d; start from clf_model_options_init()",
+            "the model options have the unknown precision %d; start from clf_model_options_init()",
             (int)own.precision);
     }
     struct clf_model *model;
@@ -181,16 +184,16 @@ clf_status clf_model_load(struct clf_model **out, struct clf_device *device, con
 clf_status clf__model_fail_not_finite(const struct clf_model *model)
 {
     static const char *const causes[] = {
-        [CLF__PRECISION_FP32] = "its weights are probably damaged",
+        [CLF__PRECISION_FP32] = "the weights are probably damaged",
         [CLF__PRECISION_FP16] =
-            "a value is too large for fp16, or its weights are damaged; use --precision bf16",
-        [CLF__PRECISION_BF16] = "its weights are probably damaged",
+            "a value is too large for fp16, or the weights are damaged; use --precision bf16",
+        [CLF__PRECISION_BF16] = "the weights are probably damaged",
         [CLF__PRECISION_INT8] =
-            "a value is too large for int8, or its weights are damaged; use --precision fp32",
+            "a value is too large for int8, or the weights are damaged; use --precision fp32",
     };
     return clf__fail(
         CLF_TEXT,
-        "the model computed NaN or infinity: %s; run `clformer inspect` to find tensors with such values",
+        "the model computed NaN or infinity (%s); run `clformer inspect` to find tensors with such values",
         causes[model->transformer->precision]);
 }
 

@@ -5,7 +5,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-/* Gets the extra content that the format stores in the weights file, and the precision for loading it. */
+/* Returns the additional content that the format stores in the weights file, and the precision for loading
+ * the file. */
 static clf_status describe(struct clf__beside *beside, const struct clf__format *format,
                            const struct clf__new_folder *folder)
 {
@@ -15,9 +16,10 @@ static clf_status describe(struct clf__beside *beside, const struct clf__format 
         return CLF_OK;
     }
     CLF__TRY(format->describe(beside, folder->from));
-    int is_said = precision == NULL ||
-                  json_object_set_new(beside->metadata, CLF__PRECISION_KEY, json_string(precision)) == 0;
-    return is_said ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "no host memory left to describe a model");
+    int is_set = precision == NULL ||
+                 json_object_set_new(beside->metadata, CLF__PRECISION_KEY, json_string(precision)) == 0;
+    return is_set ? CLF_OK
+                  : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to write the configuration");
 }
 
 static clf_status write_folder(const char *target, const struct clf__new_folder *folder)
@@ -38,7 +40,7 @@ static clf_status write_folder(const char *target, const struct clf__new_folder 
     return status;
 }
 
-/* Writes to a temporary folder first, so that the folder appears complete. */
+/* Writes to a temporary folder and renames it, so that a folder appears only when it is complete. */
 static clf_status write_beside(const char *output, const struct clf__new_folder *folder)
 {
     char *temporary = NULL;
@@ -50,10 +52,10 @@ static clf_status write_beside(const char *output, const struct clf__new_folder 
     }
     if (status != CLF_OK) {
         status = clf__folder_discard(temporary, status);
-        clf__folder_remove_empty(output, missing); /* also removes parent folders created for it */
+        clf__folder_remove_empty(output, missing); /* also removes parent folders that were created */
     }
     if (status == CLF_INTERRUPTED) {
-        status = clf__fail(status, "interrupted; nothing is kept of %s", output);
+        status = clf__fail(status, "interrupted; %s was not written", output);
     }
     clf__free(temporary);
     return status;
@@ -66,7 +68,7 @@ clf_status clf__new_folder_write(const char *output, const struct clf__new_folde
         length--;
     }
     char *plain =
-        NULL; /* removes a trailing slash, because the temporary folder must not be inside the folder */
+        NULL; /* without a trailing slash, because the temporary folder must not be inside the folder */
     CLF__TRY(clf__copy_bytes(&plain, output, length));
     clf_status status = write_beside(plain, folder);
     clf__free(plain);
@@ -76,6 +78,6 @@ clf_status clf__new_folder_write(const char *output, const struct clf__new_folde
 clf_status clf__new_folder_check(const char *output)
 {
     return clf__folder_exists(output) || clf__file_exists(output)
-               ? clf__fail(CLF_FILE, "%s: exists already; name a folder that does not exist", output)
+               ? clf__fail(CLF_FILE, "%s: already exists; use another name", output)
                : CLF_OK;
 }

@@ -6,7 +6,7 @@
 #include "model/config/family/family.h"
 #include "model/tree.h"
 
-/* A first pass counts names and shapes, a second pass writes them. */
+/* The first pass counts names and shapes, the second writes them. */
 struct writer {
     const struct clf__config *config;
     struct clf__parameter *items; /* NULL while counting */
@@ -54,7 +54,8 @@ static clf_status add_module(void *context, const struct clf__module *module)
             const struct clf__shape shape = {part->rows, columns, columns, part->head_width};
             struct clf__parameter *item = add(writer, part->role, &shape, part->weight);
             if (item) {
-                item->is_product = module->kind == CLF__MODULE_LINEAR || module->kind == CLF__MODULE_WEIGHT;
+                item->follows_precision =
+                    module->kind == CLF__MODULE_LINEAR || module->kind == CLF__MODULE_WEIGHT;
                 item->kernel = part->kernel;
             }
             if (item && module->kind == CLF__MODULE_WEIGHT && config->pad_id < part->rows &&

@@ -1,4 +1,4 @@
-/* The list of a model's parameters, and reading their values from a weights file. */
+/* The list of a model's parameters; their values in a weights file. */
 #ifndef CLF_MODEL_PARAMETERS_H
 #define CLF_MODEL_PARAMETERS_H
 
@@ -40,14 +40,15 @@
 struct clf__parameter {
     char name[96];
     int rows, columns;
-    int kernel; /* above 0: kernel size of a convolution stored as (rows, columns / kernel, kernel) */
+    int kernel; /* kernel size of a convolution stored as (rows, columns / kernel, kernel); 0: not a
+                   convolution */
     struct clf__initial initial;
-    int decays;     /* 1: subject to weight decay: matrices, but not biases, norms and relative biases */
-    int is_product; /* 1: linear weight or embedding, loaded in the requested precision */
-    int is_trained; /* 0: a stored constant (MarianMT's final_logits_bias) */
+    int decays;            /* 1: has weight decay (matrices, but not biases, norms and relative biases) */
+    int follows_precision; /* 1: linear weight or embedding, loaded in the requested precision */
+    int is_trained;        /* 0: a constant (MarianMT's final_logits_bias) */
 };
 
-/* All parameters of a configuration, shared ones once, in a fixed order. */
+/* All parameters of a configuration in a fixed order; shared parameters are listed once. */
 struct clf__parameter_list {
     struct clf__parameter *items;
     int count;
@@ -55,31 +56,28 @@ struct clf__parameter_list {
 clf_status clf__parameter_list_create(struct clf__parameter_list *out, const struct clf__config *config);
 void clf__parameter_list_free(struct clf__parameter_list *list);
 
-/* Returns the embedding row that lookups do not train, like PyTorch's padding_idx; -1: none. A tied
- * projection still trains the row. */
+/* Returns the row of the embedding that lookups do not train, like PyTorch's padding_idx; -1: none. A tied
+ * projection does train the row. */
 int clf__padding_row(const struct clf__config *config);
 
-/* The values of all parameters, found in a weights file under the architecture's own names (family/). */
+/* The parameters in a weights file, which stores them under the architecture's own names (config/family/). */
 struct clf__parameters;
 
-/* Checks a weights file against the list, under the architecture's own names, or the canonical ones if a
- * stored name begins with "model.". Returns CLF_FORMAT naming tensor and file for a missing, unknown or
- * wrongly shaped tensor and for different copies of a shared weight. Ignores the architecture's buffers and
- * frozen tables. Sets in *config whether the projection is tied to the embedding, which depends on the
- * file. */
+/* Finds the parameters of *config in the folder's weights and sets whether the projection is tied to the
+ * embedding, which depends on the file. Returns CLF_FORMAT with tensor and file for a missing or unknown
+ * tensor, a wrong shape, or copies of a shared weight that differ. */
 clf_status clf__parameters_load(struct clf__parameters **out, struct clf__config *config, const char *folder);
 void clf__parameters_free(struct clf__parameters *parameters);
 const struct clf__parameter_list *clf__parameters_list(const struct clf__parameters *parameters);
 
-/* Reads one parameter by its canonical name, which must be in the list, as fp32 into target (rows * columns
- * floats). Logs a warning that names the stored tensor if a value is NaN or infinite. MarianMT's
- * final_logits_bias is zero if the file has none. */
+/* Reads a parameter of the list as fp32 into target (rows * columns floats). Logs a warning with the tensor's
+ * name if a value is NaN or infinite. MarianMT's final_logits_bias is zero if it is not stored. */
 clf_status clf__parameters_read(const struct clf__parameters *parameters, const char *name, float *target);
-/* Returns the stored tensor, owned by the parameters; NULL if the file has none. */
+/* Returns the stored tensor, owned by `parameters`; NULL if the file does not contain the parameter. */
 const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parameters *parameters,
                                                         const char *name);
-/* Read some rows of a stored parameter and add the number of NaN or infinite values to *non_finite; and log
- * a warning about this number. */
+/* Reads some rows of a stored parameter and adds the number of NaN and infinite values to *non_finite; the
+ * second function logs a warning if there are any. */
 clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, int first, int count,
                                      float *target, size_t *non_finite);
 void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t non_finite);

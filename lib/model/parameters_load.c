@@ -37,13 +37,13 @@ static const struct clf__family *family_of(const struct loading *loading)
 
 enum { NAME_BYTES = 128 };
 
-/* Advice for weights that do not match the configuration. */
-static const char save_both[] = "download or save both again";
+/* The remedy for weights that do not match the configuration. */
+static const char save_both[] = "download or save both files again";
 
 static int has_shape(const struct clf__stored_tensor *tensor, const struct clf__parameter *parameter)
 {
-    /* Convolutions have a third dimension, which is 1 for a linear layer saved as a convolution. MarianMT's
-     * logits bias has a first dimension of 1. */
+    /* A linear layer saved as a convolution has a third dimension of 1; MarianMT's logits bias has a first
+     * dimension of 1. */
     const int64_t *shape = tensor->shape;
     int dimensions = tensor->dimensions, kernel = parameter->kernel;
     if (kernel > 0) {
@@ -76,22 +76,24 @@ static clf_status check_stored(const struct clf__stored_tensor *tensor,
 {
     if (!clf__stored_tensor_is_real(tensor)) {
         return clf__fail(CLF_FORMAT,
-                         "%s: tensor \"%s\" has dtype %s, not a float of 16, 32 or 64 bits; save it as one",
+                         "%s: tensor \"%s\" has dtype %s, but only floats of 16, 32 or 64 bits are "
+                         "supported; convert the tensor",
                          tensor->file, tensor->name, tensor->type_name);
     }
     if (!has_shape(tensor, parameter)) {
         char shape[192];
         write_shape(tensor, shape, sizeof shape);
         if (parameter->rows == 1) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d); %s",
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, but config.json requires (%d); %s",
                              tensor->file, tensor->name, shape, parameter->columns, save_both);
         }
         if (parameter->kernel > 0) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d, %d, %d); %s",
+            return clf__fail(CLF_FORMAT,
+                             "%s: tensor \"%s\" has shape %s, but config.json requires (%d, %d, %d); %s",
                              tensor->file, tensor->name, shape, parameter->rows,
                              parameter->columns / parameter->kernel, parameter->kernel, save_both);
         }
-        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, config.json says (%d, %d); %s",
+        return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" has shape %s, but config.json requires (%d, %d); %s",
                          tensor->file, tensor->name, shape, parameter->rows, parameter->columns, save_both);
     }
     return CLF_OK;
@@ -124,7 +126,8 @@ static clf_status claim(const struct loading *loading, struct entry *entry,
         CLF__TRY(clf__stored_tensor_same(&same, first, tensor));
     }
     if (!same) {
-        return clf__fail(CLF_FORMAT, "%s: tensors \"%s\" and \"%s\" differ, but config.json shares them; %s",
+        return clf__fail(CLF_FORMAT,
+                         "%s: tensors \"%s\" and \"%s\" differ, but are shared according to config.json; %s",
                          tensor->file, first->name, tensor->name, save_both);
     }
     if (!first) {
@@ -146,8 +149,8 @@ static clf_status claim_all(const struct loading *loading, struct entry *entry, 
     return CLF_OK;
 }
 
-/* Claims the first stored substitute if `entry` has no tensor. The shared matrix may be stored without being
- * used. */
+/* Claims the first stored substitute if `entry` has no tensor yet. The shared matrix may be stored although
+ * it is not used. */
 static clf_status claim_substitutes(const struct loading *loading, struct entry *entry,
                                     const struct clf__aliases *aliases)
 {
@@ -187,15 +190,15 @@ static clf_status check_unknown(const struct loading *loading)
         const struct clf__stored_tensor *tensor = clf__weights_at(loading->weights, i);
         if (!loading->claimed[i] && !clf__names_are_frozen(loading->names, tensor->name)) {
             return clf__fail(
-                CLF_FORMAT, "%s: tensor \"%.200s\" is unknown to a %s model with this config.json; %s",
+                CLF_FORMAT, "%s: tensor \"%.200s\" is not part of a %s model with this config.json; %s",
                 tensor->file, tensor->name, clf__system_word(loading->config->system), save_both);
         }
     }
     return CLF_OK;
 }
 
-/* Returns 1 if an architecture's own names are partly canonical: a stored name that looks canonical may then
- * be its own. */
+/* Returns 1 if some of an architecture's own names are also canonical names, so that names in the file do not
+ * show which kind they are. */
 static int keeps_canonical(const struct clf__tensor_names *names)
 {
     static const char name[] = "model.shared.weight";
@@ -207,7 +210,7 @@ static int keeps_canonical(const struct clf__tensor_names *names)
     return is_kept;
 }
 
-/* Folders written by clformer use the canonical names for every preset. */
+/* Folders written by clformer use canonical names for every preset. */
 static const struct clf__tensor_names *choose_names(const struct clf__weights *weights,
                                                     enum clf__system system)
 {
@@ -229,7 +232,7 @@ static clf_status find_all(struct clf__parameters *parameters, const struct load
     return check_unknown(loading);
 }
 
-/* Finds the target embedding under any of its names, excluding the projection. */
+/* Finds the target embedding under any of its names except the projection's. */
 static const struct clf__stored_tensor *find_embedding(const struct loading *loading)
 {
     struct clf__config untied = *loading->config;
@@ -242,9 +245,9 @@ static const struct clf__stored_tensor *find_embedding(const struct loading *loa
     return found;
 }
 
-/* As in transformers 5, a projection that differs from the embedding is used even if config.json ties them.
- * Some architectures always tie a missing projection. A projection without an embedding is used as the
- * embedding only if config.json ties them. */
+/* As in transformers 5, a projection that differs from the embedding is used even if config.json ties them. A
+ * projection without an embedding becomes the embedding only if config.json ties them. Some architectures tie
+ * a missing projection in any case. */
 static clf_status settle_tie(struct clf__config *config, const struct loading *loading)
 {
     int is_tied = config->share_target_output;
@@ -258,16 +261,17 @@ static clf_status settle_tie(struct clf__config *config, const struct loading *l
         CLF__TRY(clf__stored_tensor_same(&same, projection, embedding));
     }
     if (is_tied && !same) {
-        clf__log(CLF_LOG_WARNING,
-                 "%s: \"%s\" differs from \"%s\", although config.json ties them; both are used as stored",
-                 projection->file, projection->name, embedding->name);
+        clf__log(
+            CLF_LOG_WARNING,
+            "%s: tensors \"%s\" and \"%s\" differ, although config.json ties them; both are used as stored",
+            projection->file, projection->name, embedding->name);
     }
     config->share_target_output = same;
     return CLF_OK;
 }
 
-/* If the file contains the sinusoids, transformers uses the stored values, which are rounded in half
- * precision. */
+/* If the file contains sinusoids, transformers uses the stored values, which are rounded in half precision.
+ */
 static void settle_positions(enum clf__positions_kind *kind, const struct loading *loading,
                              enum clf__side side)
 {
@@ -344,7 +348,7 @@ const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parame
     return entry ? entry->stored : NULL;
 }
 
-/* Reads in blocks, so that an interruption takes effect between them. */
+/* Reads in blocks and polls for interruption between them. */
 static clf_status read_all_rows(const struct entry *entry, float *target, size_t *non_finite)
 {
     size_t columns = (size_t)entry->parameter->columns;
@@ -399,7 +403,7 @@ clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, in
 void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t non_finite)
 {
     if (non_finite > 0) {
-        clf__log(CLF_LOG_WARNING, "%s: tensor \"%s\" holds %zu values that are NaN or infinite", stored->file,
-                 stored->name, non_finite);
+        clf__log(CLF_LOG_WARNING, "%s: tensor \"%s\" contains %zu values that are NaN or infinite",
+                 stored->file, stored->name, non_finite);
     }
 }

@@ -12,10 +12,10 @@
 #include "math/gemm/gemm.h"
 #include "model/save.h"
 
-/* The data is aligned, so that a memory map of the file holds aligned floats. */
+/* Data is aligned, so that floats are aligned in a memory map of the file. */
 enum { ALIGNMENT = 8, LENGTH_BYTES = 8 };
 
-/* The safetensors name of a precision, and the size of a value. */
+/* The safetensors names of precisions, and the sizes of their values. */
 static const struct {
     const char *type;
     size_t bytes;
@@ -26,21 +26,21 @@ static const struct {
     [CLF__PRECISION_INT8] = {"I8", 1},
 };
 
-/* A tensor of the file; tensors are sorted by name, as in files written by the safetensors library. */
+/* A tensor in the file. As in files written by the safetensors library, tensors are sorted by name. */
 struct entry {
     const struct clf__parameter *parameter; /* NULL: copied unchanged */
     int index;
     enum clf__precision precision;
-    int is_factors; /* 1: the factors of an int8 parameter's rows */
+    int is_factors; /* 1: the row factors of an int8 parameter */
     const char *suffix;
-    const struct clf__stored_tensor *stored; /* source of a copy, or of int8 values and factors */
+    const struct clf__stored_tensor *stored; /* copied, or read as int8 values and factors */
 };
 
-/* The source of parameter values. */
+/* Where the parameter values come from. */
 struct source {
     clf__parameter_reader *reader;
     void *user;
-    int asks; /* 1: calls clf__interrupt_check() */
+    int asks; /* 1: polls clf__interrupt_check() */
 };
 
 static const char *name_of(const struct entry *entry)
@@ -65,7 +65,8 @@ static size_t count_stored(const struct entry *entry)
     return entry->is_factors ? (size_t)entry->parameter->rows : count_values(entry->parameter);
 }
 
-/* Returns the shape. MarianMT's logits bias is a matrix of one row; other vectors have one dimension. */
+/* Returns the shape: two dimensions for a matrix and for MarianMT's logits bias (1, V), one for other
+ * vectors. */
 static json_t *shape_of(const struct entry *entry)
 {
     const struct clf__parameter *parameter = entry->parameter;
@@ -93,7 +94,7 @@ static size_t bytes_of(const struct entry *entry)
                                     : count_stored(entry) * stored[entry->precision].bytes;
 }
 
-/* Returns the header without length and padding; the caller frees it. */
+/* Returns the header without length and padding; the caller frees *out. */
 static clf_status write_header(char **out, const struct entry *entries, int count, const json_t *metadata)
 {
     json_t *root = json_pack("{s{ss}}", "__metadata__", "format", "pt");
@@ -145,7 +146,7 @@ static void store_in_place(float *values, size_t count, enum clf__precision prec
     }
 }
 
-/* Converts floats in place to int8 rows, or to the rows' factors. */
+/* Converts floats in place to int8 rows, or to the factors of the rows. */
 static void quantize_in_place(float *values, const struct entry *entry)
 {
     size_t columns = (size_t)entry->parameter->columns;
@@ -167,23 +168,24 @@ static clf_status check_range(const struct clf__parameter *parameter, const floa
 {
     for (size_t i = 0; i < count && precision == CLF__PRECISION_FP16; i++) {
         if (isfinite(values[i]) && isinf(clf__float_of_fp16(clf__fp16_of(values[i])))) {
-            return clf__fail(CLF_UNSUPPORTED,
-                             "%s has the value %g, beyond the 65504 of fp16; write it in bf16 or fp32",
-                             parameter->name, values[i]);
+            return clf__fail(
+                CLF_UNSUPPORTED,
+                "%s: the value %g exceeds the fp16 maximum, 65504; write the model in bf16 or fp32",
+                parameter->name, values[i]);
         }
     }
     for (size_t i = 0; i < count && precision == CLF__PRECISION_INT8; i++) {
         if (!isfinite(values[i])) {
             return clf__fail(CLF_UNSUPPORTED,
-                             "%s holds a value that is NaN or infinite, which int8 cannot represent; write "
-                             "it in another precision",
+                             "%s: a value is NaN or infinite, which int8 cannot represent; write the model "
+                             "in another precision",
                              parameter->name);
         }
     }
     return CLF_OK;
 }
 
-/* Reads the values of an int8 tensor, or its factors, for which `values` has additional space at the end. */
+/* Reads the values of an int8 tensor or, into additional space at the end of `values`, its row factors. */
 static clf_status read_kept(float *values, const struct entry *entry)
 {
     float *factors = values + count_values(entry->parameter);
@@ -286,14 +288,14 @@ clf_status clf__parameters_save_new(const char *path, const struct clf__paramete
     return save_list(path, list, NULL, precision, &(struct source){reader, user, 1});
 }
 
-/* Adds a parameter's values, and in int8 its factors. */
+/* Adds a parameter and, in int8, the factors of its rows. */
 static int add_parameter(struct entry *entries, const struct clf__parameters *parameters, int index,
                          enum clf__precision precision)
 {
     const struct clf__parameter *parameter = &clf__parameters_list(parameters)->items[index];
     const struct clf__stored_tensor *own = clf__parameters_stored(parameters, parameter->name);
     struct entry entry = {.parameter = parameter, .index = index, .suffix = ""};
-    entry.precision = parameter->is_product ? precision : CLF__PRECISION_FP32;
+    entry.precision = parameter->follows_precision ? precision : CLF__PRECISION_FP32;
     entries[0] = entry;
     if (entry.precision != CLF__PRECISION_INT8) {
         return 1;

@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Returns the bucket of a table column, for a key at `distance` = key position - query position. Half of the
+/* Returns the bucket of a column, for a key at `distance` = key position - query position. Half of the
  * buckets hold exact distances, the others grow logarithmically up to max_distance; bidirectional buckets are
  * halved again by sign. */
 static size_t bucket_of(const struct clf__relative *relative, size_t column)
 {
     int distance = (int)column - relative->reach, buckets = relative->buckets, base = 0;
-    int back = -distance; /* distance from the key forward to the query */
+    int back = -distance; /* distance from the key to the query */
     if (relative->bidirectional) {
         buckets /= 2;
         base = distance > 0 ? buckets : 0;

@@ -1,4 +1,4 @@
-/* One model on several devices. */
+/* Loads one model on several devices. */
 #include <clformer/model.h>
 
 #include "base/log.h"
@@ -7,7 +7,7 @@
 #include "model/model.h"
 #include "runtime/device/device.h"
 
-/* A model being loaded to its device on a separate thread. */
+/* A model that is loaded on a separate thread. */
 struct loading {
     struct clf_device *device;
     const char *folder;
@@ -25,7 +25,7 @@ static void *load(void *argument)
     return NULL;
 }
 
-/* Loads the last model on this thread while the others load. */
+/* Loads the last model on this thread, at the same time as the others. */
 static void load_all(struct loading *loadings, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -38,8 +38,8 @@ static void load_all(struct loading *loadings, int count)
     }
 }
 
-/* Returns the failure to report: a failure that is not specific to a device, otherwise the last failure if
- * all models failed; NULL: none. */
+/* Returns the failure to report: one that is not specific to a device or, if all models failed, the last;
+ * NULL: none. */
 static const struct clf__failure *find_failure(const struct loading *loadings, int count)
 {
     const struct clf__failure *last = NULL;
@@ -66,7 +66,7 @@ static clf_status keep_loaded(struct clf_model **models, const struct loading *l
         models[i] = loadings[i].model;
         if (models[i] == NULL) {
             const struct clf_device_info *info = clf_device_describe(loadings[i].device);
-            clf__log(CLF_LOG_WARNING, "device %d \"%s\" is left out: %s", info->index, info->name,
+            clf__log(CLF_LOG_WARNING, "device %d \"%s\" is not used: %s", info->index, info->name,
                      loadings[i].failure.sentence);
         }
     }
@@ -82,7 +82,7 @@ clf_status clf_models_load(struct clf_model **models, struct clf_device *const *
     }
     if (count < 1) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "there is no device to load a model on; open devices with clf_devices_open()");
+                         "no devices to load a model on; open devices with clf_devices_open()");
     }
     CLF__TRY(clf__allocate(&loadings, (size_t)count, sizeof *loadings));
     for (int i = 0; i < count; i++) {

@@ -10,7 +10,7 @@ struct clf__stack {
     struct clf__layer *layers;
     int layer_count;
     struct clf__norm norm;         /* final norm; gamma NULL: none */
-    struct clf__linear projection; /* decoder only: D to V */
+    struct clf__linear projection; /* decoder only: from D to V */
 };
 
 #endif

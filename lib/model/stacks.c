@@ -38,7 +38,7 @@ static void build_average(struct clf__layer *layer, const struct clf__config *co
     average->norm = &layer->mixer_norm;
 }
 
-/* Builds a stack without its parameters. */
+/* Sets the kinds and sizes of a stack, without parameters. */
 static clf_status build(struct clf__stack *stack, const struct clf__config *config, enum clf__side side)
 {
     int count = clf__config_layers(config, side);
@@ -71,7 +71,7 @@ static clf_status build_both(struct clf__stacks out, const struct clf__config *c
     return build(out.decoder, config, CLF__DECODER);
 }
 
-/* Shares the source's embedding with the target, if the configuration does. */
+/* Uses the source embedding for the target if the configuration shares it. */
 static void share_tokens(struct clf__stacks stacks, const struct clf__config *config)
 {
     if (config->share_source_target) {
@@ -87,7 +87,7 @@ struct loader {
     const struct clf__parameters *parameters;
 };
 
-/* Reads a parameter as host values, freed by the caller. */
+/* Reads a parameter into host memory that the caller frees. */
 static clf_status read_values(float **out, const struct loader *loader, const char *name, int rows,
                               int columns)
 {
@@ -101,15 +101,15 @@ static clf_status read_values(float **out, const struct loader *loader, const ch
     return status;
 }
 
-/* The stacked rows of a module's parameters, in the order of the file. */
+/* The rows of a module's stacked parameters, in file order. */
 struct part_rows {
     const struct clf__module *module;
     const struct clf__stored_tensor *stored[CLF__MODULE_PARTS];
     size_t non_finite[CLF__MODULE_PARTS]; /* number of non-finite values */
 };
 
-/* Finds the parameter that contains row *first of the module; makes *first relative to it and limits
- * *count. */
+/* Finds the parameter that contains row *first of the module; makes *first relative to the parameter and
+ * limits *count to it. */
 static int find_part(const struct part_rows *rows, int *first, int *count)
 {
     const struct clf__module_part *parts = rows->module->parts;
@@ -147,7 +147,8 @@ static clf_status read_part_int8(void *user, int first, int count, int8_t *targe
     return CLF_OK;
 }
 
-/* Returns the source of a module's weights; int8 is read unchanged if all its parameters are int8. */
+/* Returns the source of a module's weights. int8 values are read unchanged if all parameters of the module
+ * are int8. */
 static struct clf__weight_stream stream_of(struct part_rows *rows, const struct loader *loader,
                                            const struct clf__module *module)
 {
@@ -175,7 +176,7 @@ static void warn_of_odd(const struct part_rows *rows)
     }
 }
 
-/* Reads the bias of a module; parts without a bias get zeros if other parts have one. */
+/* Reads the bias of a module. If only some parts have a bias, the others get zeros. */
 static clf_status read_bias(float **out, const struct loader *loader, const struct clf__module *module)
 {
     int rows = 0, has_bias = 0;
@@ -322,8 +323,8 @@ static clf_status zero_linear(struct clf__linear *out, const struct clf__linear 
                                     what);
 }
 
-/* The stack's relative bias is computed from the table by bucket, and the gradient of the table by bucket
- * from the gradient of the bias. */
+/* Creates a zero table. The relative bias is computed from the table by bucket, and the gradient of the table
+ * by bucket from the gradient of the bias. */
 static clf_status zero_table(struct clf__tensor *out, const struct clf__tensor *like,
                              const struct zeroing *zeroing, enum clf__side side, const char *what)
 {

@@ -1,4 +1,4 @@
-/* A whole model: configuration, encoder, decoder. */
+/* A complete model: configuration, encoder, decoder. */
 #ifndef CLF_MODEL_TRANSFORMER_H
 #define CLF_MODEL_TRANSFORMER_H
 
@@ -10,20 +10,20 @@ struct clf__transformer {
     enum clf__precision precision;
     struct clf__config config;
     struct clf__stack encoder, decoder;
-    int64_t parameter_count; /* number of values, shared ones counted once */
-    uint64_t weight_bytes;   /* bytes of all weights on the device */
+    int64_t parameter_count; /* shared parameters are counted once */
+    uint64_t weight_bytes;   /* size of all weights on the device */
 };
 
 /* Reads the configuration of a folder; weights are loaded separately. */
 clf_status clf__transformer_configure(struct clf__transformer **out, struct clf_device *device,
                                       const char *folder, clf_precision precision);
-/* Loads the weights of the same folder. */
+/* Loads the weights; `folder` is that of the configuration. */
 clf_status clf__transformer_load_weights(struct clf__transformer *transformer, const char *folder);
 /* Reads the configuration and loads the weights. */
 clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,
                                  clf_precision precision);
-/* Enlarges the position tables for sources and targets of these lengths, in tokens. Must be called before a
- * dry run, not during it. */
+/* Enlarges the position tables for sources and targets of these lengths in tokens. Must not be called in a
+ * dry run. */
 clf_status clf__transformer_ensure_positions(struct clf__transformer *transformer, int source_length,
                                              int target_length);
 struct clf__stacks clf__transformer_stacks(struct clf__transformer *transformer);

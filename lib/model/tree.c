@@ -6,16 +6,16 @@
 #include "model/config/family/family.h"
 #include "model/config/sides.h"
 
-/* The sizes of a parameter, which depend on the stack. */
+/* Sizes of parameters that depend on the stack. */
 enum extent { MODEL_WIDTH, KEYS, VALUES, FFN };
 
-/* The parameters of a layer. */
+/* A parameter of a layer. */
 struct part_row {
     const char *name; /* "<prefix><name>.weight", "<prefix><name>.bias" */
     enum clf__role role;
     enum extent rows;
-    size_t bias; /* offset of the configuration field that enables the bias, or ALWAYS or NEVER */
-    int is_gate; /* exists only in gated feed-forwards */
+    size_t bias; /* offset of the field of the configuration that enables the bias; or ALWAYS, NEVER */
+    int is_gate; /* 1: only in gated feed-forwards */
 };
 struct module_row {
     enum clf__module_kind kind;
@@ -26,7 +26,6 @@ struct module_row {
     struct part_row parts[CLF__MODULE_PARTS];
 };
 
-/* A table whose rows clang-format would break. */
 /* clang-format off */
 #define HAS(field) offsetof(struct clf__config, field)
 #define NEVER  SIZE_MAX
@@ -85,7 +84,7 @@ static const struct module_row feed_forward_rows[] = {
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
 
-/* The functions and parameters of each mixer and its norm, indexed by enum clf__mixer_type. */
+/* The functions and parameters of each mixer, indexed by enum clf__mixer_type. */
 static const struct mixer_row {
     const struct clf__mixer_kind *kind;
     const struct module_row *rows;
@@ -145,7 +144,7 @@ static int has_part_bias(const struct clf__config *config, const struct part_row
     return *(const int *)((const char *)config + part->bias);
 }
 
-/* Describes a parameter from its table row. */
+/* Describes a parameter by its table row. */
 static void describe_part(struct clf__module_part *out, const struct walk *walk, const struct module_row *row,
                           const struct part_row *part, const char *layer)
 {
@@ -255,7 +254,7 @@ const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *
 
 #define OFFSET(member) offsetof(struct clf__stack, member)
 
-/* Returns a module with a single parameter outside of the layers, without names. */
+/* Returns a module of a single parameter that is not in a layer, without names. */
 static struct clf__module lone_module(const struct walk *walk, enum clf__module_kind kind, size_t offset,
                                       enum clf__role role, int rows, int columns)
 {
@@ -308,7 +307,7 @@ static clf_status visit_convolutions(const struct walk *walk)
     return CLF_OK;
 }
 
-/* Visits the front end for frames; token embeddings are visited before the stacks. */
+/* Visits a front end for frames. Token embeddings are visited before the stacks. */
 static clf_status visit_front_end(const struct walk *walk)
 {
     const struct clf__config *config = walk->config;
@@ -355,7 +354,6 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
                : CLF_OK;
 }
 
-/* Visits the output projection of the decoder. */
 static clf_status visit_projection(const struct walk *walk)
 {
     const struct clf__config *config = walk->config;

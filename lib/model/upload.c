@@ -41,7 +41,7 @@ clf_status clf__upload_send_later(const struct clf__upload *upload)
                                    (size_t)upload->count * sizeof *upload->staging, upload->staging);
 }
 
-/* Fills the position rows of a whole sequence; ids NULL for frames. */
+/* Fills in the position row of each token; ids NULL: frames. */
 static void fill_positions(const struct clf__config *config, enum clf__side side, int32_t *positions,
                            const int32_t *ids, int count)
 {

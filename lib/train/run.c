@@ -204,7 +204,8 @@ static clf_status open_training(struct clf__run *run)
     const struct clf__config *config = &run->transformer->config;
     struct clf__training_limits limits = limits_of(run);
     struct clf__training_options options = {
-        .products = run->settings.precision == CLF__PRODUCTS_BF16 ? CLF__PRECISION_BF16 : CLF__PRECISION_FP32,
+        .gemm_precision =
+            run->settings.precision == CLF__PRODUCTS_BF16 ? CLF__PRECISION_BF16 : CLF__PRECISION_FP32,
         .seed = (uint64_t)run->settings.seed,
         .smoothing = smoothing_of(run),
         .keeps_padding = clf__family_of(config->system)->keeps_tied_pad_row && config->share_target_output &&

@@ -170,7 +170,7 @@ static double train(void)
     const struct training_fixture fixture = training_fixture_load(training_fixtures[0]);
     const struct clf__training_limits limits = training_fixture_limits(&fixture);
     const struct clf__training_options options = {
-        .products = CLF__PRECISION_FP32, .seed = 1, .smoothing = fixture.smoothing};
+        .gemm_precision = CLF__PRECISION_FP32, .seed = 1, .smoothing = fixture.smoothing};
     struct clf__transformer *transformer;
     struct clf__training *training;
     struct clf__training_loss loss;

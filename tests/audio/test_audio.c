@@ -33,7 +33,7 @@ static void test_memory(void **state)
         assert_ok(clf_audio_read(read, &count, audio, 1));
         assert_true(count == 1 && read[0] == -1.0F);
         assert_fails(clf_audio_read(read, &count, audio, 8), CLF_FORMAT,
-                     "samples: the sample at 0.00 s is not a number");
+                     "samples: the sample at 0.00 s is NaN or infinite; record or convert the file again");
         assert_ok(clf_audio_rewind(audio));
     }
     clf_audio_free(audio);
@@ -266,7 +266,7 @@ static void test_raw(void **state)
     pipe_out(saved);
     check_recording(audio, &kind);
     clf_audio_free(audio);
-    assert_fails(clf_audio_open_raw(&audio, path, 999), CLF_BAD_ARGUMENT, "must be 1000 to 1000000");
+    assert_fails(clf_audio_open_raw(&audio, path, 999), CLF_BAD_ARGUMENT, "use 1000 to 1000000 Hz");
     assert_null(audio);
 }
 
@@ -284,7 +284,7 @@ static void test_not_a_number(void **state)
     size_t count;
     assert_ok(clf_audio_open(&audio, path));
     assert_fails(clf_audio_read(samples, &count, audio, 32000), CLF_FORMAT,
-                 "nan.wav: the sample at 1.50 s is not a number");
+                 "nan.wav: the sample at 1.50 s is NaN or infinite; record or convert the file again");
     clf_audio_free(audio);
 }
 
@@ -351,7 +351,7 @@ static void test_cut_off(void **state)
     size_t count;
     assert_ok(clf_audio_open(&audio, cut(&kinds[8], 0.5, "cut.flac")));
     clf_status status = clf_audio_read(samples, &count, audio, LONGEST);
-    assert_fails(status, CLF_FORMAT, "cut.flac: is ");
+    assert_fails(status, CLF_FORMAT, "cut.flac: the file is ");
     clf_audio_free(audio);
     /* A WAV file's header may declare any length: the actual data counts, with a warning. */
     char message[200] = "";
@@ -360,14 +360,14 @@ static void test_cut_off(void **state)
     assert_ok(clf_audio_read(samples, &count, audio, LONGEST));
     assert_in_range(count, 25500, 25600);
     clf_audio_free(audio);
-    assert_non_null(strstr(message, "cut.wav: is cut off: it holds 1.60 s of the 3.20 s that it says"));
+    assert_non_null(strstr(message, "cut.wav: the file is truncated; it contains 1.60 s of the 3.20 s"));
     message[0] = '\0';
     assert_ok(clf_audio_open(&audio, make_recording(&kinds[1])));
     clf_audio_free(audio);
     assert_string_equal(message, "");
     clf_log_set(NULL, NULL);
     assert_fails(clf_audio_open(&audio, stop(&kinds[0], "stopped.wav")), CLF_FORMAT,
-                 "stopped.wav: its header says that it holds no samples, though 102400 bytes follow");
+                 "stopped.wav: the header declares no samples, but 102400 bytes follow");
 }
 
 static void test_refused(void **state)
@@ -379,13 +379,14 @@ static void test_refused(void **state)
     char *text = support_temporary_path("notes.wav"), *empty = support_temporary_path("empty.wav");
     assert_ok(clf__file_write(text, "Just some words.\n", 17));
     assert_ok(clf__file_write(empty, "", 0));
-    assert_fails(clf_audio_open(&audio, text), CLF_FORMAT, "notes.wav: is no recording that can be read");
+    assert_fails(clf_audio_open(&audio, text), CLF_FORMAT, "notes.wav: not a supported recording");
     assert_null(audio);
     assert_fails(clf_audio_open(&audio, empty), CLF_FORMAT, "empty.wav: is empty");
-    assert_fails(clf_audio_open(&audio, make_recording(&silent)), CLF_FORMAT, "16.wav: holds no samples");
+    assert_fails(clf_audio_open(&audio, make_recording(&silent)), CLF_FORMAT,
+                 "16.wav: the file contains no samples; use another recording");
     assert_fails(clf_audio_open(&audio, "/nowhere/a.wav"), CLF_FILE, "/nowhere/a.wav: cannot be opened");
-    assert_fails(clf_audio_open(&audio, "/dev/zero"), CLF_FILE, "/dev/zero: is no file and no pipe");
-    assert_fails(clf_audio_open(&audio, support_temporary_folder()), CLF_FILE, "is no file and no pipe");
+    assert_fails(clf_audio_open(&audio, "/dev/zero"), CLF_FILE, "/dev/zero: neither a file nor a pipe");
+    assert_fails(clf_audio_open(&audio, support_temporary_folder()), CLF_FILE, "neither a file nor a pipe");
     assert_fails(clf_audio_open_raw(&audio, empty, 16000), CLF_FORMAT, "empty.wav: is empty");
 }
 
@@ -412,7 +413,7 @@ static void test_absent(void **state)
     (void)state;
     struct clf_audio *audio;
     assert_fails(clf_audio_open(&audio, "a.wav"), CLF_UNSUPPORTED,
-                 "a.wav: cannot be read, as clformer was built without libsndfile and soxr");
+                 "a.wav: clformer was built without libsndfile and soxr");
     assert_null(audio);
 }
 

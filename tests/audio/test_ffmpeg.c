@@ -177,17 +177,17 @@ static void test_damaged(void **state)
     (void)state;
     struct clf_audio *audio;
     assert_fails(clf_audio_open(&audio, copy("tone.m4a", 0.5, 0, 0)), CLF_FORMAT,
-                 "tone.m4a: is damaged or cut off (M4A and MP4): moov atom not found");
+                 "tone.m4a: damaged or truncated (M4A and MP4): moov atom not found");
     assert_null(audio);
-    read_damaged(copy("film.mp4", 0.6, 0, 0),
-                 "film.mp4: is read only up to 0.56 s, where it is damaged; it claims to last 1.20 s");
-    read_damaged(copy("tone.webm", 0.6, 0, 0),
-                 "tone.webm: is read only up to 0.74 s, where it is damaged; it claims to last 1.21 s");
-    read_damaged(copy("tone.wma", 0.6, 0, 0),
-                 "tone.wma: is read only up to 0.88 s, where it is damaged; it claims to last 1.21 s");
+    read_damaged(copy("film.mp4", 0.6, 0, 0), "film.mp4: the file is damaged at 0.56 s and is read only up "
+                                              "to there; its declared length is 1.20 s");
+    read_damaged(copy("tone.webm", 0.6, 0, 0), "tone.webm: the file is damaged at 0.74 s and is read only up "
+                                               "to there; its declared length is 1.21 s");
+    read_damaged(copy("tone.wma", 0.6, 0, 0), "tone.wma: the file is damaged at 0.88 s and is read only up "
+                                              "to there; its declared length is 1.21 s");
     read_damaged(copy("tone.aac", 0.6, 0, 0),
-                 "tone.aac: is damaged at 0.77 s, and what cannot be decoded is left out: ");
-    int count = read_damaged(copy("tone.m4a", 1, 4000, 4400), "tone.m4a: is damaged at 0.6");
+                 "tone.aac: the file is damaged at 0.77 s; data that cannot be decoded is skipped: ");
+    int count = read_damaged(copy("tone.m4a", 1, 4000, 4400), "tone.m4a: the file is damaged at 0.6");
     assert_in_range(count, kinds[0].count / 2, kinds[0].count); /* what follows is read */
 }
 
@@ -214,9 +214,9 @@ static void test_other_rate(void **state)
     struct clf_audio *audio;
     size_t count;
     assert_ok(clf_audio_open(&audio, path));
-    assert_fails(
-        clf_audio_read(samples, &count, audio, LONGEST), CLF_FORMAT,
-        "two.aac: changes from 16000 to 44100 samples a second at 1.28 s; convert it with ffmpeg -ar 16000");
+    assert_fails(clf_audio_read(samples, &count, audio, LONGEST), CLF_FORMAT,
+                 "two.aac: the sample rate changes from 16000 to 44100 Hz at 1.28 s; convert the file with "
+                 "ffmpeg -ar 16000");
     clf_audio_free(audio);
 }
 
@@ -259,10 +259,11 @@ static void test_refused(void **state)
              "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:1,\nfile:%s\n#EXT-X-ENDLIST\n",
              recording("tone.aac"));
     assert_ok(clf__file_write(list, entries, strlen(entries)));
-    check_refused(recording("silent.mp4"), CLF_FORMAT, "silent.mp4: holds no audio (QuickTime / MOV)");
+    check_refused(recording("silent.mp4"), CLF_FORMAT,
+                  "silent.mp4: the file contains no audio (QuickTime / MOV)");
     check_refused(text, CLF_FORMAT,
-                  "notes.m4a: is no recording that can be read, such as WAV, FLAC, OGG, MP3 or M4A");
-    check_refused(list, CLF_FORMAT, "list.m3u8: is no recording"); /* no list opens other files */
+                  "notes.m4a: not a supported recording such as WAV, FLAC, OGG, MP3 or M4A");
+    check_refused(list, CLF_FORMAT, "list.m3u8: not a supported recording"); /* no list opens other files */
 }
 
 static void test_no_memory(void **state)

@@ -101,8 +101,9 @@ static void test_failures(void **state)
     check_failure(
         process_format("%s/tests/haswell.so", CLF_BUILD_FOLDER), RECORDING, CLF_UNSUPPORTED,
         process_format("/%s: undefined symbol: av_find_best_stream%s; run: %s", soname(), package, command));
-    check_failure(text, text, CLF_FORMAT,
-                  process_format("%s; if ffmpeg reads it, run: ffmpeg -i '%s' -f wav -", package, text));
+    check_failure(
+        text, text, CLF_FORMAT,
+        process_format("%s; if ffmpeg can decode the file, run: ffmpeg -i '%s' -f wav -", package, text));
 }
 
 int main(int argc, char **argv)

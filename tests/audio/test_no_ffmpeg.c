@@ -54,10 +54,10 @@ static void test_others(void **state)
     (void)state;
     char *text = support_temporary_path("Anne's notes.wav");
     assert_ok(clf__file_write(text, "Just some words.\n", 17));
+    check(text, CLF_FORMAT, "Anne's notes.wav: not a supported recording such as WAV, FLAC, OGG or MP3 (");
     check(text, CLF_FORMAT,
-          "Anne's notes.wav: is no recording that can be read, such as WAV, FLAC, OGG or MP3 (");
-    check(text, CLF_FORMAT,
-          "); clformer was built without FFmpeg's libraries; if ffmpeg reads it, run: ffmpeg -i 'FILE' -f "
+          "); clformer was built without FFmpeg's libraries; if ffmpeg can decode the file, run: ffmpeg -i "
+          "'FILE' -f "
           "wav - | clformer transcribe -m MODEL -");
 }
 

@@ -26,7 +26,7 @@ static struct subject open_subject(struct clf_device *device, const struct train
     struct subject subject;
     struct clf__training_limits limits = training_fixture_limits(fixture);
     const struct clf__training_options options = {
-        .products = way->products, .seed = 1, .smoothing = fixture->smoothing};
+        .gemm_precision = way->products, .seed = 1, .smoothing = fixture->smoothing};
     assert_ok(clf__transformer_load(&subject.transformer, device, fixture->folder, CLF_PRECISION_FP32));
     assert_ok(clf__training_create(&subject.training, subject.transformer, &limits, &options));
     return subject;

@@ -44,7 +44,7 @@ static void check_memory(struct clf_device *device, const struct training_fixtur
 {
     struct clf__training_limits limits = training_fixture_limits(fixture);
     const struct clf__training_options options = {
-        .products = products, .seed = 1, .smoothing = fixture->smoothing, .keeps_padding = 1};
+        .gemm_precision = products, .seed = 1, .smoothing = fixture->smoothing, .keeps_padding = 1};
     struct clf__transformer *transformer;
     struct clf__training *training;
     assert_ok(clf__transformer_load(&transformer, device, fixture->folder, CLF_PRECISION_FP32));

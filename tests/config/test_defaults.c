@@ -52,8 +52,8 @@ static void test_unknown_classes(void **state)
         {"\"architectures\": [\"BartForCausalLM\"]", CLF_UNSUPPORTED,
          "BartForCausalLM: a decoder-only model"},
         {"\"architectures\": [\"LEDForConditionalGeneration\"]", CLF_UNSUPPORTED,
-         "\"architectures\" is LEDForConditionalGeneration; use an"},
-        {"\"architectures\": [\"T5\"]", CLF_UNSUPPORTED, "\"architectures\" is T5; use an"},
+         "\"architectures\" is LEDForConditionalGeneration; use a"},
+        {"\"architectures\": [\"T5\"]", CLF_UNSUPPORTED, "\"architectures\" is T5; use a"},
         {"\"architectures\": [\"\"]", CLF_UNSUPPORTED, "\"model_type\" is missing"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

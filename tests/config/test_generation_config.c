@@ -160,13 +160,13 @@ static void test_bad_generation(void **state)
     expect_bad_config(marian_config, "", "\"length_rule\": \"short\"", CLF_UNSUPPORTED,
                       "\"length_rule\" is \"short\"; supported: huggingface, gnmt, none, jadore");
     expect_bad_config(marian_config, "", "\"do_sample\": true, \"temperature\": 0.0", CLF_FORMAT,
-                      "\"temperature\" is 0 although \"do_sample\" is true");
+                      "\"temperature\" is 0, but \"do_sample\" is true");
     expect_bad_config(marian_config, "", "\"do_sample\": true, \"typical_p\": 0", CLF_FORMAT,
                       "\"typical_p\" is 0");
     expect_bad_config(marian_config, "", "\"forced_eos_token_id\": [0, 1]", CLF_UNSUPPORTED,
                       "forced_eos_token_id");
     expect_bad_config(marian_config, "", "\"eos_token_id\": [0, 40]", CLF_FORMAT,
-                      "\"eos_token_id\" contains a value that is not an id");
+                      "\"eos_token_id\" contains an entry that is not an id");
     expect_bad_config(marian_config, "", "\"eos_token_id\": []", CLF_FORMAT, "not a list of ids");
 }
 

@@ -37,8 +37,8 @@ static void test_adapters(void **state)
             assert_non_null(strstr(clf_last_error(), "merge_and_unload()"));
             write(folder, "adapter_config.json", base);
             check_refused(folder, CLF_UNSUPPORTED,
-                          "adapter_config.json: is an adapter (LORA of \"facebook/nllb\"), which clformer "
-                          "does not apply; merge it");
+                          "adapter_config.json: an adapter (LORA of \"facebook/nllb\"), which is not "
+                          "supported; merge it");
         }
     }
 }
@@ -48,10 +48,10 @@ static void test_archives(void **state)
     (void)state;
     const char *folder = support_temporary_folder();
     write(folder, "canary-1b-v2.nemo", "");
-    check_refused(folder, CLF_UNSUPPORTED, "canary-1b-v2.nemo: is an NVIDIA NeMo archive (Canary");
+    check_refused(folder, CLF_UNSUPPORTED, "canary-1b-v2.nemo: an NVIDIA NeMo archive (Canary");
     char path[400];
     snprintf(path, sizeof path, "%s/canary-1b-v2.nemo", folder);
-    check_refused(path, CLF_UNSUPPORTED, "canary-1b-v2.nemo: is an NVIDIA NeMo archive (Canary");
+    check_refused(path, CLF_UNSUPPORTED, "canary-1b-v2.nemo: an NVIDIA NeMo archive (Canary");
 }
 
 static void test_kinds(void **state)

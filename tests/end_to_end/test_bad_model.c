@@ -34,19 +34,20 @@ static void test_file_for_folder(void **state)
 {
     (void)state;
     struct process_result result = load(DEMO_MODEL "/model.safetensors");
-    assert_refused(result, 1, "model.safetensors: is a file of a model; use its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1,
+                   "model.safetensors: a file, not a model folder; use the folder " DEMO_MODEL "\n");
     result = run_clformer(NULL, "inspect " DEMO_MODEL "/config.json");
-    assert_refused(result, 1, "use its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "use the folder " DEMO_MODEL "\n");
     const char *folder = support_temporary_folder();
     result = run_clformer(NULL, process_format("average " DEMO_MODEL "/vocab.json -o %s/mean", folder));
-    assert_refused(result, 1, "use its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "use the folder " DEMO_MODEL "\n");
     process_write(folder, "pairs", "a\tb\n", 4);
     result = run_clformer(NULL, process_format("train --from " DEMO_MODEL "/config.json --train %s/pairs -o "
                                                "%s/model",
                                                folder, folder));
-    assert_refused(result, 1, "use its folder, " DEMO_MODEL "\n");
+    assert_refused(result, 1, "use the folder " DEMO_MODEL "\n");
     result = load("/etc/passwd");
-    assert_refused(result, 1, "/etc/passwd: is a file; use a folder with config.json in it");
+    assert_refused(result, 1, "/etc/passwd: a file, not a model folder; use a folder with config.json");
 }
 
 /* A clone without git-lfs has a short text in place of each large file. */
@@ -77,11 +78,11 @@ static void test_other_formats(void **state)
         "{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"], \"hidden\": 8}";
     process_write(folder, "config.json", bert, sizeof bert - 1);
     struct process_result result = load(folder);
-    assert_refused(result, 1, "\"model_type\" is \"bert\", an encoder-only model; use an encoder-decoder");
+    assert_refused(result, 1, "\"model_type\" is \"bert\", an encoder-only model; use a model");
     result = run_clformer(NULL, process_format("inspect %s", folder));
     assert_int_equal(result.status, 1);
-    assert_non_null(
-        strstr(result.output, "\nModel type  bert\nClasses     [\"BertModel\"]\nParameters  23149 in "));
+    assert_non_null(strstr(result.output,
+                           "\nModel type    bert\nClasses       [\"BertModel\"]\nParameters    23149 in "));
     assert_non_null(strstr(result.output, "\n  model.shared.weight "));
     assert_null(strstr(result.output, "minimum"));
     assert_int_equal(process_count(result.errors, "\"model_type\" is \"bert\""), 1);
@@ -284,7 +285,7 @@ static void test_tensor_missing_or_unknown(void **state)
     put_together(folder, &parts);
     json_decref(parts.header);
     result = load(folder);
-    assert_refused(result, 1, "\"model.extra\" is unknown");
+    assert_refused(result, 1, "\"model.extra\" is not part");
 }
 
 static void refuse_file(const char *name, const char *bytes, size_t size)

@@ -63,8 +63,9 @@ static void test_closed_descriptors(void **state)
 static void test_clblast_in_int8(void **state)
 {
     (void)state;
-    static const char sentence[] = "clformer: warning: CLBlast supports only fp32 weights: " DEMO_MODEL
-                                   ", loaded in int8, uses the native kernels\n";
+    static const char sentence[] =
+        "clformer: warning: " DEMO_MODEL
+        ": CLBlast supports only fp32 weights, but the model is loaded in int8; native kernels are used\n";
     struct process_result result = run_clformer("Oui.\n", TRANSLATE "--precision int8 --gemm clblast");
     assert_output(result, "Yes.\n");
     assert_string_equal(result.errors, sentence);

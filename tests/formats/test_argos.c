@@ -127,7 +127,7 @@ static void test_pairs(void **state)
     struct clf_model *model;
     process_write(unpacked.folder, "metadata.json", "{\"from_code\": \"en\"}", 19);
     assert_fails(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), unpacked.folder, NULL), CLF_FORMAT,
-                 "metadata.json: has no \"to_code\", which the tokenizer of bpe.model needs");
+                 "metadata.json: \"to_code\" is missing, but the tokenizer of bpe.model requires");
     assert_ok(clf__unpacked_close(&unpacked, package, CLF_OK));
 }
 
@@ -141,9 +141,8 @@ static void test_inspect(void **state)
     assert_non_null(strstr(json, package));
     clf_string_free(json);
     assert_int_equal(count_files(folder), 0);
-    assert_fails(
-        clf_inspect(&json, package_of("no-token")), CLF_FORMAT,
-        "no-token.argosmodel/metadata.json: \"target_prefix\" is \">>de<<\", which is not in the model's");
+    assert_fails(clf_inspect(&json, package_of("no-token")), CLF_FORMAT,
+                 "no-token.argosmodel/metadata.json: \"target_prefix\" \">>de<<\" is not in the model's");
     assert_int_equal(count_files(folder), 0);
 }
 
@@ -177,22 +176,24 @@ static void test_damaged(void **state)
         const char *name, *part;
         clf_status status;
     } rows[] = {
-        {"outside", "outside.argosmodel: \"a/model/../../x\" in it has a name that leads outside",
+        {"outside", "outside.argosmodel: \"a/model/../../x\" in the package has a path outside the package",
          CLF_FORMAT},
-        {"absolute", "absolute.argosmodel: \"/tmp/x\" in it has a name that leads outside", CLF_FORMAT},
-        {"stroke", "in it has a name that leads outside", CLF_FORMAT},
-        {"link", "link.argosmodel: \"a/model/link\" in it is a link", CLF_FORMAT},
-        {"encrypted", "encrypted.argosmodel: \"a/model/model.bin\" in it is encrypted", CLF_FORMAT},
-        {"checksum", "checksum.argosmodel: is damaged (\"a/model/model.bin\" in it has another", CLF_FORMAT},
-        {"longer", "(\"a/model/model.bin\" in it is longer than it says)", CLF_FORMAT},
-        {"shorter", "(\"a/model/model.bin\" in it is shorter than it says)", CLF_FORMAT},
-        {"stream", "(\"a/model/model.bin\" in it cannot be unpacked)", CLF_FORMAT},
-        {"large", "large.argosmodel: would become more than 100 times as large", CLF_FORMAT},
-        {"method", "in it is compressed by another method than DEFLATE", CLF_UNSUPPORTED},
-        {"cut", "cut.argosmodel: is not a zip archive or is damaged (its end is missing)", CLF_FORMAT},
-        {"text", "text.argosmodel: is not a zip archive or is damaged (it is too short)", CLF_FORMAT},
-        {"other", "other.argosmodel: is a zip archive with no metadata.json in its folder", CLF_FORMAT},
-        {"two", "two.argosmodel: is a zip archive with more than one metadata.json", CLF_FORMAT},
+        {"absolute", "absolute.argosmodel: \"/tmp/x\" in the package has a path outside the package",
+         CLF_FORMAT},
+        {"stroke", "in the package has a path outside the package", CLF_FORMAT},
+        {"link", "link.argosmodel: \"a/model/link\" in the package is a link", CLF_FORMAT},
+        {"encrypted", "encrypted.argosmodel: \"a/model/model.bin\" in the package is encrypted", CLF_FORMAT},
+        {"checksum", "checksum.argosmodel: damaged (\"a/model/model.bin\" in the archive has the wrong",
+         CLF_FORMAT},
+        {"longer", "(\"a/model/model.bin\" in the archive is longer than declared)", CLF_FORMAT},
+        {"shorter", "(\"a/model/model.bin\" in the archive is shorter than declared)", CLF_FORMAT},
+        {"stream", "(\"a/model/model.bin\" in the archive cannot be decompressed)", CLF_FORMAT},
+        {"large", "large.argosmodel: the unpacked files would be more than 100 times as large", CLF_FORMAT},
+        {"method", "in the archive is compressed with a method other than DEFLATE", CLF_UNSUPPORTED},
+        {"cut", "cut.argosmodel: not a zip archive, or damaged (no end record)", CLF_FORMAT},
+        {"text", "text.argosmodel: not a zip archive, or damaged (too few bytes)", CLF_FORMAT},
+        {"other", "other.argosmodel: not an Argos Translate package (no metadata.json in", CLF_FORMAT},
+        {"two", "two.argosmodel: not an Argos Translate package (more than one metadata.json", CLF_FORMAT},
     };
     const char *folder = use_temporary_folder();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -204,7 +205,7 @@ static void test_damaged(void **state)
     }
     struct clf_model *model;
     assert_fails(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), package_of("damaged/good"), NULL),
-                 CLF_FILE, "good.argosmodel: has neither sentencepiece.model nor bpe.model");
+                 CLF_FILE, "good.argosmodel: neither sentencepiece.model nor bpe.model");
     assert_int_equal(count_files(folder), 0);
     setenv("TMPDIR", "/no/such/folder", 1);
     assert_fails(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), package_of("damaged/good"), NULL),
@@ -319,7 +320,7 @@ static void test_command(void **state)
     assert_int_equal(result.status, 0);
     assert_non_null(strstr(result.output, "Argos Translate"));
     result = run_clformer(NULL, process_format("average %s %s -o %s/out", package, package, folder));
-    assert_refused(result, 1, "but a folder is needed; unpack it");
+    assert_refused(result, 1, "but a model folder is needed; unpack the package");
     result = run_clformer(NULL, "--version");
     assert_non_null(strstr(result.output, "Argos Translate packages: yes (zlib "));
     assert_int_equal(count_files(folder), 0);
@@ -333,7 +334,7 @@ static void test_convert(void **state)
     const char *folder = use_temporary_folder(), *package = package_of("prefix");
     char *to = support_temporary_path("converted");
     assert_ok(clf_convert(to, package, CLF_PRECISION_FP32));
-    assert_fails(clf_convert(to, package, CLF_PRECISION_FP32), CLF_FILE, "exists already");
+    assert_fails(clf_convert(to, package, CLF_PRECISION_FP32), CLF_FILE, "already exists");
     assert_int_equal(count_files(folder), 0);
     struct process_result a = run_clformer("see the sea\n", process_format("translate -m %s", package));
     char *expected = strdup(a.output);
@@ -348,7 +349,7 @@ static void test_without_zlib(void **state)
     (void)state;
     struct clf__unpacked unpacked;
     assert_fails(clf__unpack(&unpacked, package_of("plain")), CLF_UNSUPPORTED,
-                 "plain.argosmodel: is an Argos Translate package, but clformer was built without zlib");
+                 "plain.argosmodel: an Argos Translate package, but clformer was built without zlib");
     struct process_result result = run_clformer(NULL, "--version");
     assert_non_null(strstr(result.output, "Argos Translate packages: unpacked folders only"));
 }

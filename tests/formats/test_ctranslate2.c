@@ -380,11 +380,12 @@ static void test_argos(void **state)
     assert_non_null(strstr(json, "\"format\":\"Argos Translate\""));
     clf_string_free(json);
     check_refused(pack("{}", "bpe.model"), CLF_FORMAT,
-                  "has no \"from_code\", which the tokenizer of bpe.model needs");
-    check_refused(pack("{}", NULL), CLF_FILE, "has neither sentencepiece.model nor bpe.model; unpack");
+                  "\"from_code\" is missing, but the tokenizer of bpe.model requires");
+    check_refused(pack("{}", NULL), CLF_FILE,
+                  "neither sentencepiece.model nor bpe.model in the package; download");
     check_refused(pack("{\"type\": \"sbd\"}", "sentencepiece.model"), CLF_UNSUPPORTED, "\"type\" is \"sbd\"");
     check_refused(pack("{\"target_prefix\": \"__pt__\"}", "sentencepiece.model"), CLF_FORMAT,
-                  "\"target_prefix\" is \"__pt__\", which is not in the model's vocabulary");
+                  "\"target_prefix\" \"__pt__\" is not in the model's vocabulary");
 }
 
 /* A copy of a folder in which one file is replaced. */
@@ -411,12 +412,12 @@ static void test_bad_folders(void **state)
 {
     (void)state;
     check_refused(change("post-norm", "config.json", "{\"eos_token\": \"<end>\"}"), CLF_FORMAT,
-                  "has no \"<end>\", the end token");
+                  "the end token \"<end>\" is missing");
     check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", \"<unk>\"]"), CLF_FORMAT,
-                  "shared_vocabulary.json: has 2 tokens but model.bin has 61 rows");
+                  "shared_vocabulary.json: 2 tokens, but model.bin has 61 rows");
     check_refused(change("post-norm", "shared_vocabulary.json", "[\"</s>\", 7]"), CLF_FORMAT,
                   "token 1 is not a string");
-    check_refused(change("post-norm", "shared_vocabulary.json", "{}"), CLF_FORMAT, "is not a list of tokens");
+    check_refused(change("post-norm", "shared_vocabulary.json", "{}"), CLF_FORMAT, "not a list of tokens");
     check_refused(change("post-norm", "model.bin", "\6"), CLF_FORMAT,
                   "model.bin: the list of variables is truncated");
 }
@@ -448,9 +449,9 @@ static void test_numbers_that_cannot_be(void **state)
     check_refused(set_number("t5", "encoder/layer_0/self_attention/queries_scale", NAN), CLF_FORMAT,
                   "\"encoder/layer_0/self_attention/queries_scale\" is ");
     check_refused(set_number("t5", "decoder/scale_outputs", INFINITY), CLF_FORMAT,
-                  "\"decoder/scale_outputs\" is inf; download or convert it again");
+                  "\"decoder/scale_outputs\" is inf; download the file or convert the model again");
     check_refused(set_number("t5", "decoder/layer_0/attention/queries_scale", 0.25f), CLF_UNSUPPORTED,
-                  "\"decoder/layer_0/attention/queries_scale\" is 0.25, but 1 in the encoder's first layer");
+                  "\"decoder/layer_0/attention/queries_scale\" is 0.25, but 1 in the first encoder layer");
 }
 
 int main(void)

@@ -113,7 +113,7 @@ static void test_bad_config(void **state)
 {
     (void)state;
     expect_bad("{\"alignment_heads\": [[2, 0]]}",
-               "not a layer and head of a decoder with 2 layers of 3 heads");
+               "not a pair of a layer and a head (the decoder has 2 layers of 3 heads)");
     expect_bad("{\"alignment_heads\": [[0, 3]]}", "alignment_heads");
     expect_bad("{\"alignment_heads\": [[0]]}", "alignment_heads");
     expect_bad("{\"alignment_heads\": [0, 1]}", "alignment_heads");

@@ -92,7 +92,7 @@ static void test_refused_compression(void **state)
     assert_int_equal(fseek(file, at - 1 + 10, SEEK_SET), 0);
     assert_int_equal(fputc(DEFLATED, file), DEFLATED);
     assert_int_equal(fclose(file), 0);
-    check_refused(folder, CLF_FORMAT, "model.xx.npz: holds files that are compressed; save it again without");
+    check_refused(folder, CLF_FORMAT, "model.xx.npz: the archive contains compressed files; save it without");
     check_refused(folder, CLF_FORMAT, "numpy.savez(sys.argv[1], **numpy.load(sys.argv[1]))' '");
 }
 
@@ -120,7 +120,7 @@ static void test_refused_options(void **state)
     check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: x\n"), CLF_FORMAT,
                   "\"dec-depth\"");
     check_refused(change("model.xx.intgemm.bin", "dim-vocabs:\n  - 48\n", "dim-vocabs:\n  - 4x\n"),
-                  CLF_FORMAT, "a vocabulary size of \"4x\"");
+                  CLF_FORMAT, "contains \"4x\", which is not a vocabulary size");
     check_refused(change("model.xx.intgemm.bin", "dim-emb: 16\n", "dim-emb: 15\n"), CLF_FORMAT,
                   "not a multiple");
     check_refused(change("model.xx.intgemm.bin", "dec-depth: 2\n", "dec-depth: 3\n"), CLF_FORMAT,
@@ -158,11 +158,11 @@ static void test_refused_configurations(void **state)
     static const struct {
         const char *from, *to, *part;
     } cases[] = {
-        {"beam-size: 1\n", "beam-size: x\n", "\"beam-size\" in the configuration beside it is \"x\""},
-        {"beam-size: 1\n", "beam-size: 0\n", "\"beam-size\" in the configuration beside it is \"0\""},
-        {"normalize: 1.0\n", "normalize: nan\n", "\"normalize\" in the configuration beside it is \"nan\""},
-        {"factor: 2.5\n", "factor: 2,5\n", "\"max-length-factor\" in the configuration beside it is \"2,5\""},
-        {"penalty: 0\n", "penalty: y\n", "\"word-penalty\" in the configuration beside it is \"y\""},
+        {"beam-size: 1\n", "beam-size: x\n", "\"beam-size\" in the folder's configuration is \"x\""},
+        {"beam-size: 1\n", "beam-size: 0\n", "\"beam-size\" in the folder's configuration is \"0\""},
+        {"normalize: 1.0\n", "normalize: nan\n", "\"normalize\" in the folder's configuration is \"nan\""},
+        {"factor: 2.5\n", "factor: 2,5\n", "\"max-length-factor\" in the folder's configuration is \"2,5\""},
+        {"penalty: 0\n", "penalty: y\n", "\"word-penalty\" in the folder's configuration is \"y\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_refused(change("config.yml", cases[i].from, cases[i].to), CLF_FORMAT, cases[i].part);
@@ -188,7 +188,7 @@ static void test_refused_files(void **state)
     bytes[0] = 1;
     for (size_t left = 0; left < size; left += left < 2000 ? 97 : 5003) {
         assert_ok(clf__file_write(path, bytes, left));
-        check_refused(folder, CLF_FORMAT, "download it again");
+        check_refused(folder, CLF_FORMAT, "download the file again");
     }
     free(bytes);
 }

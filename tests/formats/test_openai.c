@@ -158,7 +158,7 @@ static void expect_refused(const char *path, clf_status status, const char *part
 static void test_no_tokens(void **state)
 {
     (void)state;
-    expect_refused(weights_in(copy(0)), CLF_FILE, "gpt2.tiktoken is not beside it; copy it there");
+    expect_refused(weights_in(copy(0)), CLF_FILE, "gpt2.tiktoken is not in the same folder; copy it from");
 }
 
 static void expect_patched(const char *after, const char *old, const char *new, const char *part)
@@ -172,8 +172,9 @@ static void test_dims(void **state)
 {
     (void)state;
     expect_patched(NULL, "n_mels", "n_mals", "\"n_mels\" in \"dims\" is missing");
-    expect_patched(NULL, "dims", "dimz", "is missing, so it is not an OpenAI Whisper model");
-    expect_patched("n_text_state", "K\x08", "K\x09", "\"n_text_state\" in \"dims\" is not \"n_audio_state\"");
+    expect_patched(NULL, "dims", "dimz", "is missing, so the file is not an OpenAI Whisper model");
+    expect_patched("n_text_state", "K\x08", "K\x09",
+                   "\"n_text_state\" in \"dims\" differs from \"n_audio_state\"");
     expect_patched("n_vocab", "M\xee\x06", "M\x10\x06",
                    "262 tokens, which does not match a model with 1552 ids");
     expect_patched("n_vocab", "\xee\x06", "\x30\x02", "does not match a model with 560 ids");

@@ -124,7 +124,7 @@ static void test_means(void **state)
         assert_int_equal(entries(parent), i + 1);
     }
     assert_fails(clf_average(path_in(parent, "mean"), folders, MODELS, CLF_PRECISION_FP32), CLF_FILE,
-                 "exists already");
+                 "already exists");
     char *alone = path_in(parent, "alone");
     assert_ok(clf_average(alone, folders, 1, CLF_PRECISION_FP32));
     size_t sizes[2];
@@ -236,7 +236,7 @@ static void test_too_large_for_fp16(void **state)
     clf__parameters_free(parameters);
     const char *parent = support_temporary_folder();
     char *output = path_in(parent, "halves");
-    assert_fails(clf_average(output, &folder, 1, CLF_PRECISION_FP16), CLF_UNSUPPORTED, "value 65520, beyond");
+    assert_fails(clf_average(output, &folder, 1, CLF_PRECISION_FP16), CLF_UNSUPPORTED, "value 65520 exceeds");
     assert_int_equal(entries(parent), 0);
     assert_ok(clf_average(output, &folder, 1, CLF_PRECISION_BF16));
 }
@@ -253,7 +253,7 @@ static void test_what_differs(void **state)
         folders[0] = make_model(1, keys[i][0], keys[i][1]);
         folders[1] = make_model(1, keys[i][0], keys[i][2]);
         char wanted[64];
-        snprintf(wanted, sizeof wanted, "differ in \"%s\"", keys[i][0]);
+        snprintf(wanted, sizeof wanted, "have different values of \"%s\"", keys[i][0]);
         assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT, wanted);
         assert_non_null(strstr(clf_last_error(), folders[1]));
     }
@@ -261,7 +261,7 @@ static void test_what_differs(void **state)
     folders[1] = make_model(2, "activation_function", "\"relu\"");
     write_text(folders[1], "vocab.json", "{ }");
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT,
-                 "vocab.json are not the same");
+                 "vocab.json differ");
     /* A broken link is not an optional file that both folders lack. */
     static const char *const names[] = {"source.spm", "tokenizer_config.json"};
     for (int i = 0; i < 2; i++) {
@@ -274,9 +274,9 @@ static void test_what_differs(void **state)
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FILE, "none: no such folder");
     folders[1] = folders[0] = support_fixture("formats/ctranslate2/post-norm");
     assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_UNSUPPORTED,
-                 "post-norm: is a CTranslate2 folder with converted weights");
+                 "post-norm: a CTranslate2 folder with converted weights");
     assert_fails(clf_average(output, folders, 0, CLF_PRECISION_FP32), CLF_BAD_ARGUMENT,
-                 "no model to average");
+                 "no models to average");
     assert_false(clf__folder_exists(output));
 }
 

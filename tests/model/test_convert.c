@@ -112,8 +112,8 @@ static void test_stored(void **state)
     }
     assert_true(int8 > 10);
     clf__weights_close(weights);
-    assert_fails(clf_convert(to, from, CLF_PRECISION_INT8), CLF_FILE, "exists already");
-    assert_fails(clf_convert("x", from, (clf_precision)9), CLF_BAD_ARGUMENT, "precision 9: unknown value");
+    assert_fails(clf_convert(to, from, CLF_PRECISION_INT8), CLF_FILE, "already exists");
+    assert_fails(clf_convert("x", from, (clf_precision)9), CLF_BAD_ARGUMENT, "precision 9 is unknown");
     assert_fails(clf_convert(NULL, from, CLF_PRECISION_INT8), CLF_BAD_ARGUMENT, "output folder: is NULL");
     assert_fails(clf_convert("x", "/no/such/model", CLF_PRECISION_INT8), CLF_FILE, "/no/such/model");
 }

@@ -305,8 +305,8 @@ static void test_wide_heads(void **state)
     device = open_device(CLF_VARIANT_GPU, CLF_ATTENTION_AUTO, &caps);
     caps->local_memory_bytes = 32768;
     assert_ok(check_heads(device, 4096, 1024, 1));
-    refuse(device, 8, 65536, "bytes of local memory but the device has 32768");
-    refuse(device, 8192, 8, "bytes of local memory but the device has 32768");
+    refuse(device, 8, 65536, "bytes of local memory, but the device has 32768");
+    refuse(device, 8192, 8, "bytes of local memory, but the device has 32768");
     clf_device_close(device);
 }
 

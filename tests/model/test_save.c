@@ -216,12 +216,12 @@ static void test_what_cannot_be_chosen(void **state)
     } cases[] = {
         {"paper", "d_modle=3", "\"d_modle\" is not a key", CLF_BAD_ARGUMENT},
         {"paper", "vocab_size=3", "\"vocab_size\" is not a key", CLF_BAD_ARGUMENT},
-        {"marian", "norm=\"rms\"", "cannot be set for the preset marian", CLF_BAD_ARGUMENT},
+        {"marian", "norm=\"rms\"", "cannot be set, because the preset marian", CLF_BAD_ARGUMENT},
         {"paper", "norm=\"batch\"", "supported: layer, rms, std", CLF_UNSUPPORTED},
         {"paper", "d_model=0", "\"d_model\" is 0", CLF_FORMAT},
         {"annotated", "feature_size=7", "either frames", CLF_BAD_ARGUMENT},
-        {"marian", "share_encoder_decoder_embeddings=false", "must share embeddings", CLF_BAD_ARGUMENT},
-        {"medieval", "d_model=3", "no preset \"medieval\"", CLF_BAD_ARGUMENT},
+        {"marian", "share_encoder_decoder_embeddings=false", "requires shared embeddings", CLF_BAD_ARGUMENT},
+        {"medieval", "d_model=3", "unknown preset \"medieval\"", CLF_BAD_ARGUMENT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct clf__model_description description = {

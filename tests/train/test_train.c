@@ -376,7 +376,7 @@ static void test_a_wrong_configuration_shows_at_once(void **state)
         {"activation_function=foo", "config: \"activation_function\" is \"foo\""},
         {"num_beams=x", "config: \"num_beams\" is"},
         {"d_model=33", "config: \"d_model\" 33 is not a multiple"},
-        {"norm=rms", "\"norm\" cannot be set for the preset"},
+        {"norm=rms", "\"norm\" cannot be set, because the preset"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *output = digits_output();

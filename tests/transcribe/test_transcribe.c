@@ -468,7 +468,7 @@ static void test_ffmpeg(void **state)
     assert_output(pipe, wav.output);
     piped.input_size = size / 2;
     struct process_result cut = process_run(&piped, process_format("%s -", always));
-    assert_refused(cut, 1, "standard input: is damaged or cut off (M4A and MP4): moov atom not found");
+    assert_refused(cut, 1, "standard input: damaged or truncated (M4A and MP4): moov atom not found");
 }
 
 #endif

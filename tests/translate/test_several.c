@@ -435,7 +435,7 @@ static void test_loading(void **state)
     clf__device_fail_at(0);
     clf_log_set(NULL, NULL);
     assert_int_equal((loaded[0] == NULL) + (loaded[1] == NULL), 1);
-    assert_non_null(strstr(last_warning, "is left out: "));
+    assert_non_null(strstr(last_warning, "is not used: "));
     assert_ok(clf_translator_create_over(&translator, loaded, 2, NULL));
     assert_int_equal(clf__worker_pool_count(translator), 1);
     clf_translator_free(translator);

@@ -179,21 +179,21 @@ static void test_damage(void **state)
     put(&draft, "", 1);
     check_refused(&draft, CLF_FORMAT, "data follows the variables");
     begin(&draft, 7, 0);
-    check_refused(&draft, CLF_UNSUPPORTED, "begins with 7");
+    check_refused(&draft, CLF_UNSUPPORTED, "format version 7");
     begin(&draft, 6, 0xFFFFFFFF);
     check_refused(&draft, CLF_FORMAT, "more than 32,768 variables");
     begin(&draft, 6, 1);
     put_variable(&draft, 6, "a/weight", 2, 3, 1, 1, small);
     put_number(&draft, 0, 4);
-    check_refused(&draft, CLF_FORMAT, "\"a/weight\" has no scales");
+    check_refused(&draft, CLF_FORMAT, "\"a/weight\" is quantized but has no scales");
     begin(&draft, 6, 1);
     put_variable(&draft, 6, "a/bias", 2, 0, 9, 4, bias);
-    check_refused(&draft, CLF_FORMAT, "a type that CTranslate2 does not have");
+    check_refused(&draft, CLF_FORMAT, "the element type of a variable is unknown");
     begin(&draft, 6, 0);
     put_number(&draft, 1, 4);
     put_text(&draft, "one");
     put_text(&draft, "other");
-    check_refused(&draft, CLF_FORMAT, "declares \"one\" as an alias of \"other\"");
+    check_refused(&draft, CLF_FORMAT, "alias \"one\" refers to \"other\"");
 }
 
 static void test_scales(void **state)
@@ -209,20 +209,20 @@ static void test_scales(void **state)
     float values[6];
     assert_ok(clf__weights_open(&weights, write_draft(&draft)));
     assert_fails(clf__stored_tensor_read(clf__weights_at(weights, 0), values), CLF_FORMAT,
-                 "tensor \"a/weight\" has the scale 0");
+                 "tensor \"a/weight\" has the invalid scale 0");
     clf__weights_close(weights);
     draft.is_next = 1;
     begin(&draft, 6, 2);
     put_variable(&draft, 6, "a/weight", 3, 2, 1, 1, small);
     put_variable(&draft, 6, "a/weight_scale", 2, 0, 0, 4, scales);
     put_number(&draft, 0, 4);
-    check_refused(&draft, CLF_FORMAT, "\"a/weight\" has 2 scales of F32");
+    check_refused(&draft, CLF_FORMAT, "\"a/weight\" has 2 scales of type F32");
     begin(&draft, 6, 3);
     put_variable(&draft, 6, "a/weight", 2, 3, 1, 1, small);
     put_variable(&draft, 6, "a/weight_scale", 2, 0, 0, 4, scales);
     put_variable(&draft, 6, "a/weight_scale", 2, 0, 0, 4, bias);
     put_number(&draft, 0, 4);
-    check_refused(&draft, CLF_FORMAT, "tensor \"a/weight_scale\" occurs twice; download it again");
+    check_refused(&draft, CLF_FORMAT, "tensor \"a/weight_scale\" occurs twice; download the file again");
 }
 
 static void test_every_allocation_may_fail(void **state)

@@ -109,20 +109,20 @@ static void test_wrong_pickles(void **state)
         const char *part;
     } rows[] = {
 #define ROW(pickle, status, part) {pickle, sizeof(pickle) - 1, status, part}
-        ROW("", CLF_FORMAT, "cut off"),
-        ROW("\x80\x03}.", CLF_UNSUPPORTED, "another protocol than 2"),
+        ROW("", CLF_FORMAT, "truncated"),
+        ROW("\x80\x03}.", CLF_UNSUPPORTED, "protocol other than 2"),
         ROW("\x80\x02"
             "cos\nsystem\nU\x04true\x85R.",
-            CLF_UNSUPPORTED, "holds os.system, which is not part of a state dict"),
+            CLF_UNSUPPORTED, "is not a state dict of tensors (os.system)"),
         ROW("\x80\x02"
             "c__builtin__\neval\n",
             CLF_UNSUPPORTED, "__builtin__.eval"),
         ROW("\x80\x02"
             "cno newline",
-            CLF_FORMAT, "cut off"),
-        ROW("\x80\x02I1\n.", CLF_UNSUPPORTED, "the opcode 0x49"),
-        ROW("\x80\x02}.", CLF_UNSUPPORTED, "no tensor in its dict"),
-        ROW("\x80\x02K\x01.", CLF_UNSUPPORTED, "no dict at its end"),
+            CLF_FORMAT, "truncated"),
+        ROW("\x80\x02I1\n.", CLF_UNSUPPORTED, "(opcode 0x49)"),
+        ROW("\x80\x02}.", CLF_UNSUPPORTED, "no tensor in the dict"),
+        ROW("\x80\x02K\x01.", CLF_UNSUPPORTED, "not a dict"),
         ROW("\x80\x02.", CLF_FORMAT, "does not hold exactly one value"),
         ROW("\x80\x02}}.", CLF_FORMAT, "does not hold exactly one value"),
         ROW("\x80\x02}(.", CLF_FORMAT, "does not hold exactly one value"),
@@ -140,25 +140,25 @@ static void test_wrong_pickles(void **state)
         ROW("\x80\x02}j\xff\xff\xff\xff.", CLF_FORMAT, "a memo entry does not exist"),
         ROW("\x80\x02}r\xff\xff\xff\xff.", CLF_FORMAT, "to memoize is missing"),
         ROW("\x80\x02q\x01.", CLF_FORMAT, "to memoize is missing"),
-        ROW("\x80\x02X\xff\xff\xff\xff.", CLF_FORMAT, "cut off"),
+        ROW("\x80\x02X\xff\xff\xff\xff.", CLF_FORMAT, "truncated"),
         ROW("\x80\x02\x8a\x09"
             "123456789.",
-            CLF_UNSUPPORTED, "a number of more than 64 bits"),
-        ROW("\x80\x02})R.", CLF_UNSUPPORTED, "a call of a value that is not a function"),
+            CLF_UNSUPPORTED, "an integer of more than 64 bits"),
+        ROW("\x80\x02})R.", CLF_UNSUPPORTED, "a call of a value that is not callable"),
         ROW("\x80\x02"
             "ctorch\nFloatStorage\n)R.",
-            CLF_UNSUPPORTED, "a storage constructed in place"),
+            CLF_UNSUPPORTED, "a storage created in the pickle"),
         ROW("\x80\x02"
             "ccollections\nOrderedDict\nK\x01\x85R.",
-            CLF_UNSUPPORTED, "an OrderedDict made of other values"),
+            CLF_UNSUPPORTED, "an OrderedDict with unexpected arguments"),
         ROW("\x80\x02"
             "ccollections\nOrderedDict\n](](K\x01"
             "ee\x85R.",
-            CLF_UNSUPPORTED, "an OrderedDict made of other values"),
+            CLF_UNSUPPORTED, "an OrderedDict with unexpected arguments"),
         ROW("\x80\x02"
             "ccollections\nOrderedDict\n](K\x01"
             "e\x85R.",
-            CLF_UNSUPPORTED, "an OrderedDict made of other values"),
+            CLF_UNSUPPORTED, "an OrderedDict with unexpected arguments"),
         ROW("\x80\x02" FUNCTION ")R.", CLF_FORMAT, "the arguments of a tensor are invalid"),
         ROW("\x80\x02K\x01Q.", CLF_FORMAT, "the arguments of a storage are invalid"),
         ROW(START NAME("a") TENSOR("K\x01", "\0", ")", ")") END, CLF_FORMAT,
@@ -168,24 +168,24 @@ static void test_wrong_pickles(void **state)
         ROW(START NAME("a") TENSOR(STORAGE, "\0", "J\xff\xff\xff\xff\x85", "K\x01\x85") END, CLF_FORMAT,
             "the arguments of a tensor are invalid"),
         ROW(START NAME("a") TENSOR(STORAGE, "\1", "K\x02K\x03\x86", "K\x03K\x01\x86") END, CLF_FORMAT,
-            "tensor \"a\" lies outside its storage"),
+            "tensor \"a\" is outside its storage"),
         ROW(START NAME("a") TENSOR(STORAGE, "\0", "K\x02K\x03\x86",
                                    "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7fK\x01\x86") END,
-            CLF_FORMAT, "lies outside its storage"),
-        ROW(START NAME("a") TENSOR(STORAGE, "\7", "K\x00\x85", "K\x01\x85") END, CLF_FORMAT, "lies outside"),
-        ROW(START NAME("a") TENSOR(STORAGE, "\0", "K\x07\x85", "K\x00\x85") END, CLF_FORMAT, "lies outside"),
+            CLF_FORMAT, "is outside its storage"),
+        ROW(START NAME("a") TENSOR(STORAGE, "\7", "K\x00\x85", "K\x01\x85") END, CLF_FORMAT, "is outside"),
+        ROW(START NAME("a") TENSOR(STORAGE, "\0", "K\x07\x85", "K\x00\x85") END, CLF_FORMAT, "is outside"),
         ROW(START NAME("a") TENSOR(STORAGE, "\0", "\x8a\x08\0\0\0\0\0\0\0\x40K\x04K\0\x87", "K\0K\0K\0\x87")
                 END,
-            CLF_FORMAT, "a shape of too many elements"),
+            CLF_FORMAT, "has too many elements"),
         ROW(START NAME("a") TENSOR(STORAGE_OF("torch\nFloatStorage", "1", "\x06"), "\0", ")", ")") END,
-            CLF_FORMAT, "tensor \"a\" has no storage of its size"),
+            CLF_FORMAT, "tensor \"a\" has no storage of the required size"),
         ROW(START NAME("a") TENSOR(STORAGE_OF("torch\nDoubleStorage", "0", "\x06"), "\0", ")", ")") END,
-            CLF_FORMAT, "has no storage of its size"),
+            CLF_FORMAT, "has no storage of the required size"),
         ROW(START NAME("a") TENSOR(STORAGE_OF("torch\nFloatStorage", "0", "\x07"), "\0", ")", ")") END,
-            CLF_FORMAT, "has no storage of its size"),
+            CLF_FORMAT, "has no storage of the required size"),
         ROW(START NAME("a") ROWS NAME("a") ROWS END, CLF_FORMAT, "tensor \"a\" is also in "),
-        ROW(START NAME("\0") ROWS END, CLF_FORMAT, "a name that is not a text"),
-        ROW(START NAME("\xff") ROWS END, CLF_FORMAT, "a name that is not a text"),
+        ROW(START NAME("\0") ROWS END, CLF_FORMAT, "a name that is not UTF-8"),
+        ROW(START NAME("\xff") ROWS END, CLF_FORMAT, "a name that is not UTF-8"),
 #undef ROW
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -216,7 +216,7 @@ static void test_copied_lists(void **state)
     }
     struct clf__weights *weights;
     assert_fails(clf__weights_open(&weights, write_pickle(pickle, (size_t)(end - pickle))), CLF_UNSUPPORTED,
-                 "lists that it copies too often");
+                 "lists that are copied too often");
 }
 
 /* Every changed byte and every truncation gives an error with the file name, or tensors inside the file. */
@@ -291,19 +291,19 @@ static void test_other_archives(void **state)
     struct zip_file files[] = {{"any/data.pkl", pickle, sizeof pickle - 1},
                                {"any/data/0", values, sizeof values},
                                {"any/byteorder", "big", 3}};
-    check_archive(files, 2, compress_first, CLF_FORMAT, "files that are compressed");
-    check_archive(files, 2, encrypt_first, CLF_FORMAT, "files that are encrypted");
-    check_archive(files, 2, count_more, CLF_FORMAT, "its list of files is cut off");
-    check_archive(files, 3, NULL, CLF_UNSUPPORTED, "its numbers are not little-endian");
-    check_archive(files + 1, 1, NULL, CLF_FORMAT, "without data.pkl");
+    check_archive(files, 2, compress_first, CLF_FORMAT, "the archive contains compressed files");
+    check_archive(files, 2, encrypt_first, CLF_FORMAT, "the archive contains encrypted files");
+    check_archive(files, 2, count_more, CLF_FORMAT, "the central directory is truncated");
+    check_archive(files, 3, NULL, CLF_UNSUPPORTED, "the numbers are not little-endian");
+    check_archive(files + 1, 1, NULL, CLF_FORMAT, "no data.pkl");
     const struct zip_file two[] = {files[0], files[1], {"other/data.pkl", pickle, sizeof pickle - 1}};
-    check_archive(two, 3, NULL, CLF_FORMAT, "of more than one data.pkl");
+    check_archive(two, 3, NULL, CLF_FORMAT, "more than one data.pkl");
     files[1].name = files[0].name;
-    check_archive(files, 2, NULL, CLF_FORMAT, "two files in it have one name");
+    check_archive(files, 2, NULL, CLF_FORMAT, "two entries have the same name");
     const char *folder = support_temporary_folder();
     struct clf__weights *weights;
     assert_ok(clf__file_write(folder_path(folder, "pytorch_model.bin"), "", 0));
-    assert_fails(clf__weights_open(&weights, folder), CLF_FORMAT, "it is too short");
+    assert_fails(clf__weights_open(&weights, folder), CLF_FORMAT, "too few bytes");
 }
 
 /* safetensors take precedence; an unused pickle is not opened. */

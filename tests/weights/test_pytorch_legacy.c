@@ -91,38 +91,40 @@ static void test_wrong_files(void **state)
         const char *part;
     } rows[] = {
 #define ROW(bytes, status, part) {bytes, sizeof(bytes) - 1, status, part}
-        ROW(MAGIC, CLF_FORMAT, "its pickle is damaged (it is cut off); download it again"),
-        ROW(MAGIC "\x80\x02M\xe8\x03.", CLF_UNSUPPORTED, "format is not 1001; load it with torch and save"),
+        ROW(MAGIC, CLF_FORMAT, "the pickle is damaged (the pickle is truncated); download the file again"),
+        ROW(MAGIC "\x80\x02M\xe8\x03.", CLF_UNSUPPORTED,
+            "format is not 1001; load the file with torch and save"),
         ROW(MAGIC "\x80\x02N.", CLF_UNSUPPORTED, "format is not 1001"),
-        ROW(MAGIC VERSION, CLF_FORMAT, "cut off"),
-        ROW(HEADER, CLF_FORMAT, "cut off"),
+        ROW(MAGIC VERSION, CLF_FORMAT, "truncated"),
+        ROW(HEADER, CLF_FORMAT, "truncated"),
         ROW(HEADER "\x80\x02"
                    "cos\nsystem\nU\x04true\x85R.",
-            CLF_UNSUPPORTED, "holds os.system, which is not part of a state dict"),
-        ROW(HEADER STATE(ROWS), CLF_FORMAT, "cut off"),
-        ROW(HEADER STATE(ROWS) "\x80\x02K\x01.", CLF_FORMAT, "the keys of its storages are not a list"),
-        ROW(HEADER STATE(ROWS) LIST("K\x01"), CLF_FORMAT, "it lists a storage that no tensor uses"),
+            CLF_UNSUPPORTED, "is not a state dict of tensors (os.system)"),
+        ROW(HEADER STATE(ROWS), CLF_FORMAT, "truncated"),
+        ROW(HEADER STATE(ROWS) "\x80\x02K\x01.", CLF_FORMAT, "the storage keys are not a list"),
+        ROW(HEADER STATE(ROWS) LIST("K\x01"), CLF_FORMAT, "a storage is listed that no tensor uses"),
         ROW(HEADER STATE(ROWS) LIST("X\x01\0\0\0t") COUNT("\6") VALUES, CLF_FORMAT,
-            "it lists a storage that no tensor uses"),
-        ROW(HEADER STATE(ROWS) LIST(""), CLF_FORMAT, "tensor \"a\" has no storage of its size"),
+            "a storage is listed that no tensor uses"),
+        ROW(HEADER STATE(ROWS) LIST(""), CLF_FORMAT, "tensor \"a\" has no storage of the required size"),
         ROW(HEADER STATE(ROWS) LIST("X\x01\0\0\0sX\x01\0\0\0s") COUNT("\6") VALUES COUNT("\6") VALUES,
-            CLF_FORMAT, "tensor \"a\" has its storage listed twice; download it again"),
+            CLF_FORMAT, "tensor \"a\" has a storage that is listed twice; download the file again"),
         ROW(HEADER STATE(ROWS) KEYS "\6\0\0\0", CLF_FORMAT,
-            "tensor \"a\" is missing: the file is cut off before it; download it again"),
+            "tensor \"a\" is missing because the file is truncated; download the file again"),
         ROW(HEADER STATE(ROWS) KEYS COUNT("\5") VALUES, CLF_FORMAT,
-            "tensor \"a\" has a storage of 5 elements, but 6 according to its pickle; download it again"),
+            "tensor \"a\" has a storage of 5 elements, but the pickle declares 6; download the file again"),
         ROW(HEADER STATE(ROWS) KEYS "\xff\xff\xff\xff\xff\xff\xff\xff" VALUES, CLF_FORMAT,
             "has a storage of 18446744073709551615 elements"),
         ROW(HEADER STATE(ROWS) KEYS COUNT("\6") "\0\0\0\0\0\0\0", CLF_FORMAT,
-            "tensor \"a\" is cut off: the file has 1 elements of the 6 of its storage; download it again"),
+            "tensor \"a\" is truncated: the file contains 1 of the 6 elements of the storage; download the "
+            "file again"),
         ROW(HEADER STATE(
                 TENSOR(STORAGE_OF("FloatStorage", "s", "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f", "N"), "\0",
                        ")", ")")) KEYS "\xff\xff\xff\xff\xff\xff\xff\x7f" VALUES,
-            CLF_FORMAT, "is cut off: the file has 6 elements of the 9223372036854775807"),
+            CLF_FORMAT, "is truncated: the file contains 6 of the 9223372036854775807"),
         ROW(HEADER STATE(TENSOR(STORAGE, "\1", "K\x02K\x03\x86", "K\x03K\x01\x86")) KEYS COUNT("\6") VALUES,
-            CLF_FORMAT, "tensor \"a\" lies outside its storage"),
+            CLF_FORMAT, "tensor \"a\" is outside its storage"),
         ROW(HEADER STATE(TENSOR(VIEW("\2", "\3"), "\2", "K\x02\x85", "K\x01\x85")) KEYS COUNT("\6") VALUES,
-            CLF_FORMAT, "tensor \"a\" lies outside its storage"),
+            CLF_FORMAT, "tensor \"a\" is outside its storage"),
         ROW(HEADER STATE(TENSOR(VIEW("\2", "\5"), "\0", ")", ")")) KEYS COUNT("\6") VALUES, CLF_FORMAT,
             "the arguments of a view of a storage are invalid"),
         ROW(HEADER STATE(TENSOR(STORAGE_OF("FloatStorage", "s", "K\6", "K\1"), "\0", ")", ")"))
@@ -131,7 +133,7 @@ static void test_wrong_files(void **state)
         /* A later reference to the storage declares a larger size. */
         ROW(HEADER "\x80\x02}(" NAME("b") ROWS NAME("a") TENSOR(STORAGE_OF("DoubleStorage", "s", "K\6", "N"),
                                                                 "\0", ")", ")") "u." KEYS COUNT("\6") VALUES,
-            CLF_FORMAT, "tensor \"a\" has no storage of its size"),
+            CLF_FORMAT, "tensor \"a\" has no storage of the required size"),
 #undef ROW
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -183,7 +185,8 @@ static void test_long_pickle(void **state)
     memset(bytes + sizeof HEADER + 1, '}', size - sizeof HEADER - 1);
     struct clf__weights *weights;
     assert_fails(clf__weights_open(&weights, write_file(bytes, size)), CLF_FORMAT,
-                 "pytorch_model.bin: its pickle has more than 4194304 bytes; save it as safetensors");
+                 "pytorch_model.bin: the pickle has more than 4194304 bytes; load the file with torch and "
+                 "save it as safetensors");
 }
 
 /* Storages beyond 4 GiB, in a sparse file: reading a tensor reads no other storage. */

@@ -40,7 +40,7 @@ static void expect_failure(const char *header, size_t data_size, const char *par
     struct clf__weights *weights;
     write_safetensors(scratch(), "model.safetensors", header, data_size);
     assert_fails(clf__weights_open(&weights, scratch()), CLF_FORMAT, part);
-    assert_non_null(strstr(clf_last_error(), "download or save it again"));
+    assert_non_null(strstr(clf_last_error(), "again"));
     assert_non_null(strstr(clf_last_error(), "model.safetensors"));
     assert_null(weights);
 }
@@ -70,8 +70,9 @@ static void test_open(void **state)
     assert_int_equal(b->type, CLF__STORED_OTHER);
     assert_string_equal(b->type_name, "I64");
     float unused[8];
-    assert_fails(clf__stored_tensor_read(b, unused), CLF_FORMAT,
-                 "\"b\" has dtype I64, not a float of 16, 32 or 64 bits; save it as one");
+    assert_fails(
+        clf__stored_tensor_read(b, unused), CLF_FORMAT,
+        "\"b\" has dtype I64, but only floats of 16, 32 or 64 bits are supported; convert the tensor");
     assert_null(clf__weights_find(weights, "__metadata__"));
     assert_null(clf__weights_find(weights, ""));
     assert_null(clf__weights_at(weights, 3));
@@ -191,7 +192,7 @@ static void test_no_file(void **state)
     const char *folder = support_temporary_folder();
     assert_fails(clf__weights_open(&weights, folder), CLF_FILE, "model.safetensors.index.json");
     assert_fails(clf__weights_open(&weights, folder), CLF_FILE,
-                 "or pytorch_model.bin in the folder; download it");
+                 "or pytorch_model.bin in the folder; download one");
     assert_fails(clf__weights_open(&weights, "/nonexistent"), CLF_FILE, "/nonexistent/model.safetensors");
     static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};
     for (int i = 0; i < 2; i++) {
@@ -215,7 +216,7 @@ static void test_cut_anywhere(void **state)
         folder_write(scratch(), "model.safetensors", bytes, length);
         struct clf__weights *weights;
         assert_fails(clf__weights_open(&weights, scratch()), CLF_FORMAT, "model.safetensors");
-        assert_non_null(strstr(clf_last_error(), "download or save it again"));
+        assert_non_null(strstr(clf_last_error(), "again"));
     }
     clf__free(bytes);
 }
@@ -237,7 +238,7 @@ static void test_header_length_lies(void **state)
         clf__free(bytes);
         struct clf__weights *weights;
         assert_fails(clf__weights_open(&weights, scratch()), CLF_FORMAT, "header");
-        assert_non_null(strstr(clf_last_error(), "download or save it again"));
+        assert_non_null(strstr(clf_last_error(), "again"));
     }
 }
 
@@ -265,7 +266,7 @@ static void test_a_header_of_lists(void **state)
         memcpy(header + used, ",[]", 3);
     }
     memcpy(header + used, "]}", 2);
-    expect_failure(header, 0, "has more JSON values than the limit of 1048576 for such files (the header)");
+    expect_failure(header, 0, "has more JSON values than the limit of 1048576 for such files (in the header)");
 }
 
 static void test_bad_offsets(void **state)
@@ -291,8 +292,8 @@ static void test_overlaps_and_holes(void **state)
         "\"shape\": [4], \"data_offsets\": [%s]}}";
     static const char *const cases[][3] = {{"0, 4", "0, 4", "overlaps"},
                                            {"2, 6", "0, 4", "overlaps"},
-                                           {"0, 4", "5, 9", "begin"},
-                                           {"4, 8", "8, 12", "begin"}};
+                                           {"0, 4", "5, 9", "start"},
+                                           {"4, 8", "8, 12", "start"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char header[256];
         snprintf(header, sizeof header, pair, cases[i][0], cases[i][1]);
@@ -412,14 +413,14 @@ static void test_bad_shards(void **state)
     const char *folder = write_shards("{\"a\": \"x1.safetensors\", \"b\": \"x2.safetensors\"}");
     write_safetensors(folder, "x2.safetensors", one, 4);
     assert_fails(clf__weights_open(&weights, folder), CLF_FORMAT, "\"a\" is also in");
-    assert_non_null(strstr(clf_last_error(), "; download or save both again"));
+    assert_non_null(strstr(clf_last_error(), "; download or save both files again"));
     write_safetensors(
         folder, "x2.safetensors",
         "{\"b\": {\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [0, 1]}, \"extra\": {\"dtype\": "
         "\"U8\", \"shape\": [1], \"data_offsets\": [1, 2]}}",
         2);
     assert_fails(clf__weights_open(&weights, folder), CLF_FORMAT, "\"extra\"");
-    assert_non_null(strstr(clf_last_error(), "; download or save both again"));
+    assert_non_null(strstr(clf_last_error(), "; download or save both files again"));
     write_safetensors(
         folder, "x2.safetensors",
         "{\"b\": {\"dtype\": \"U8\", \"shape\": [1], \"data_offsets\": [0, 1]}, \"shared.weight\": "

@@ -106,7 +106,7 @@ static clf_status prepare(struct train_case *one, const struct bench_call *call,
         .target_length = one->labels.longest,
     };
     struct clf__training_options options = {
-        .products = clf__precision_of(call->flags.model_options.precision),
+        .gemm_precision = clf__precision_of(call->flags.model_options.precision),
         .seed = 1,
         .smoothing = {0.1f, 0.1f / (float)(config->target_vocabulary - 1), -1},
     };

@@ -1,5 +1,5 @@
-/* Gradient buckets. The gradients of a layer are mapped to the host as soon as its backward pass is
- * enqueued, while the device computes the layers below. */
+/* Gradient buckets. As soon as the backward pass of a layer is enqueued, the layer's gradients are mapped to
+ * the host, while the device computes the layers below. */
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "model/backprop/internal.h"
@@ -7,12 +7,11 @@
 
 enum {
     LEAST_RANGE = 1 << 14, /* floats; layers with fewer are combined */
-    BUCKET = 1 << 18,      /* floats of a bucket, which the ranks reduce in shares; a bucket fits in the
-                            * cache */
-    LEAST_SHARE = 1 << 14, /* so that messages between many ranks take longer than their latency */
+    BUCKET = 1 << 18,      /* floats of a bucket, which fits in the cache; each rank reduces a share of it */
+    LEAST_SHARE = 1 << 14, /* so that sending a share takes longer than the latency of a message */
 };
 
-/* Decoder layers from the top down, then the encoder's, then the rest. */
+/* Stages are the decoder layers from top to bottom, then the encoder layers, then the rest. */
 int clf__gradient_stage(const struct clf__config *config, enum clf__side side, int layer)
 {
     if (layer < 0) {
@@ -22,9 +21,9 @@ int clf__gradient_stage(const struct clf__config *config, enum clf__side side, i
                                 : config->decoder_layers + config->encoder_layers - 1 - layer;
 }
 
-/* Returns the offset from which all gradients are complete after a stage; `before` is the offset after the
- * previous stage. The decoder's last layer has the highest offsets. Relative biases are completed by the
- * host, so models with them have complete gradients only after the last stage. */
+/* Returns the offset from which on all gradients are complete after a stage; `before`: the same after the
+ * previous stage. The host completes relative biases, so models that have them return the start only after
+ * the last stage. */
 static size_t complete_from(const struct clf__training *training, int stage, size_t before)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -42,7 +41,7 @@ static size_t complete_from(const struct clf__training *training, int stage, siz
     return place;
 }
 
-/* Returns the last offset up to `place` at which an array can be split: see CLF__ADAM_BLOCK. */
+/* Returns the largest offset up to `place` where an array can be split (see CLF__ADAM_BLOCK). */
 static size_t cut_before(const struct clf__training *training, size_t place)
 {
     for (int i = 0; i < training->trained_count; i++) {
@@ -55,7 +54,7 @@ static size_t cut_before(const struct clf__training *training, size_t place)
     return place;
 }
 
-/* Computes each rank's share of a bucket, nearly equal in size. */
+/* Computes each rank's share of a bucket; the shares are nearly equal. */
 static void share_out(size_t *shares, const struct clf__training *training, const struct clf__bucket *its)
 {
     size_t size = (size_t)training->ranks->size, from = its->place, end = its->place + its->count;
@@ -83,7 +82,7 @@ static clf_status add_buckets(struct clf__training *training, int range, size_t 
     return CLF_OK;
 }
 
-/* Adds the gradients from `first` to `end`, one mapping per chunk of the pool. */
+/* Adds the gradients from `first` to `end`, in one mapping per chunk of the pool. */
 static clf_status add_ranges(struct clf__training *training, int stage, size_t first, size_t end)
 {
     struct clf__gradient_buckets *buckets = &training->buckets;
@@ -140,7 +139,7 @@ void clf__buckets_free(struct clf__training *training)
 {
     struct clf__gradient_buckets *buckets = &training->buckets;
     for (int i = 0; i < buckets->range_count; i++) {
-        if (buckets->ranges[i].memory != NULL) { /* after a failure, whose message is kept */
+        if (buckets->ranges[i].memory != NULL) { /* this is after a failure, whose message is kept */
             struct clf__failure failure = clf__failure_keep(CLF_DEVICE);
             (void)clf__pool_unmap_range(&training->gradients.pool, &buckets->ranges[i]);
             (void)clf__failure_again(&failure);

@@ -2,7 +2,7 @@
 #include "model/config/family/family.h"
 #include "model/config/sides.h"
 
-/* Each dropout of the model has a separate site. */
+/* The dropout sites of the model. */
 enum { ENCODER_EMBEDDING, DECODER_EMBEDDING, FIRST_LAYER };
 enum { SELF_WEIGHTS, SELF_OUTPUT, CROSS_WEIGHTS, CROSS_OUTPUT, ACTIVATION, FEED_FORWARD, LAYER_SITES };
 
@@ -17,7 +17,7 @@ static struct clf__dropout dropout_at(const struct clf__training *training, cons
     };
 }
 
-/* Returns the site of a dropout in a layer; decoder layers are counted after encoder layers. */
+/* Returns the site of a dropout in a layer. Decoder layers are counted after encoder layers. */
 static int site_of(int layer, int which)
 {
     return FIRST_LAYER + LAYER_SITES * layer + which;
@@ -48,8 +48,8 @@ static struct clf__feed_forward_training feed_forward_training(const struct clf_
     };
 }
 
-/* Returns the biases for the distances that the gradient covers: a session on the same model may have
- * extended the table. */
+/* Returns the biases for the distances in the gradient's table: a session may have enlarged the model's
+ * table. */
 static struct clf__tensor cut_relative(struct clf__tensor relative, struct clf__tensor gradient)
 {
     int more = relative.columns - gradient.columns;
@@ -111,7 +111,7 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
     };
 }
 
-/* Returns the input of layer `index`, or the output of the last layer if `index` is the number of layers. */
+/* Returns the input of layer `index`; for the number of layers, the output of the last layer. */
 static struct clf__tensor layer_rows(const struct clf__training *training, const struct clf__pass *pass,
                                      enum clf__side side, int index)
 {
@@ -150,7 +150,7 @@ static clf_status forward(struct clf__training *training, const struct clf__pass
                : CLF_OK;
 }
 
-/* `dx` holds the gradient of the output and is overwritten. */
+/* Runs the backward pass of a stack. `dx` holds the gradient of the output and is overwritten. */
 static clf_status backward(struct clf__training *training, const struct clf__pass *pass, enum clf__side side,
                            struct clf__tensor dx)
 {

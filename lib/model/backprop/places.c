@@ -1,4 +1,4 @@
-/* Maps named parameters to arrays on the device: walks the modules together with the list of parameters. */
+/* Finds the device array of each parameter by walking the modules in the order of the parameter list. */
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -9,18 +9,19 @@
 struct walker {
     struct clf__training *training;
     int index; /* index of the next parameter */
-    int kinds; /* number of arrays with the layout of the values */
-    int stage; /* stage of the current module: see struct clf__trained */
+    int kinds; /* number of arrays in the layout of the values */
+    int stage; /* stage of the current module (struct clf__trained) */
 };
 
-/* Returns a weight's whole array in any layout; creating the training checked that its size fits an int. */
+/* Returns the array of a weight in any layout. Creating the training checked that the size fits in an int. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;
     return clf__tensor_floats(buffer, 1, (int)clf__weight_elements(weight));
 }
 
-/* Consecutive parameters of a stacked layer alternate between the weight array and the bias array. */
+/* Stacked parameters alternate between the weight array and the bias array, so an array is visited several
+ * times. */
 static int is_known(const struct clf__training *training, const struct clf__buffer *buffer)
 {
     enum { STACKED = 2 };
@@ -60,7 +61,8 @@ clf_status clf__training_check_count(const char *name, int64_t count)
                            count, INT32_MAX);
 }
 
-/* Records the next parameter: rows from `first` of weights, or, with weights NULL, numbers of the arrays. */
+/* Records the next parameter: rows from `first` of the weights or, if weights is NULL, numbers from `first`
+ * of the arrays. */
 static void place_next(struct walker *walker, struct clf__weight *const *weights,
                        const struct clf__tensor *arrays, int first)
 {
@@ -79,8 +81,7 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
                               int first)
 {
     struct clf__tensor arrays[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
-    /* Loading checked the rows of the parameter itself; this count includes rows stacked with it and
-     * padding of the layout. */
+    /* Loading checked the parameter's own size, but not that of the rows stacked with it and of padding. */
     const char *name = walker->training->list.items[walker->index].name;
     CLF__TRY(clf__training_check_count(name, (int64_t)clf__weight_elements(weights[CLF__VALUES])));
     for (int kind = 0; kind < walker->kinds; kind++) {
@@ -90,7 +91,7 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
     return CLF_OK;
 }
 
-/* Records a table or the vector of a norm as one row. `at`: the module in values, gradients and moments. */
+/* Records a table or a vector of a norm as one row. `at`: the module in values, gradients and moments. */
 static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS], size_t offset)
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
@@ -112,7 +113,7 @@ static void walk_bias(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
     place_next(walker, NULL, vectors, first);
 }
 
-/* In a stacked layer with biases, a part without a bias has a bias of zeros, which is not trained. */
+/* A part without a bias, stacked with parts that have one, has a bias of zeros, which is not trained. */
 static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
                               const struct clf__module *module)
 {
@@ -137,7 +138,7 @@ static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED
     return CLF_OK;
 }
 
-/* Returns the stacks of the values, gradients or moments. */
+/* Returns the stacks of values, gradients or moments. */
 static struct clf__stacks stacks_of(struct clf__training *training, int kind)
 {
     return kind == CLF__VALUES ? clf__transformer_stacks(training->transformer)

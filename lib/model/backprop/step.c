@@ -13,7 +13,7 @@ static clf_status zero(struct clf__tensor vector)
                             (size_t)vector.columns * sizeof(float), 0.0f);
 }
 
-/* Completes the gradients of parameters that the backward pass of the layers leaves incomplete. */
+/* Completes the gradients that the backward passes of the layers leave incomplete. */
 static clf_status finish_gradients(struct clf__training *training)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -37,8 +37,8 @@ static clf_status run(struct clf__training *training, const struct clf__training
     return pass->is_training ? clf__training_stacks_backward(training, pass) : CLF_OK;
 }
 
-/* The host completes gradients of relative biases before any gradient is mapped. Without relative biases, the
- * gradients of untrained parts are set to zero after the reduction, without waiting for the device. */
+/* The host completes gradients of relative biases before it maps gradients. Without relative biases,
+ * gradients of untrained parts are cleared after the reduction, without waiting for the device. */
 clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
                                         uint32_t pass, int maps_gradients)
@@ -85,25 +85,25 @@ clf_status clf__training_evaluate(struct clf__training *training, const struct c
     return clf__training_read_losses(training, &training->pass, loss);
 }
 
-/* Computes the partial sums of squares of this rank's pieces. Each sum is stored at its offset among the sums
- * of all arrays; the rest is zero. */
+/* Computes the partial sums of squares of this rank's share. Each sum is stored at the index that it has
+ * among the sums of all arrays; the other sums are zero. */
 static clf_status sum_squares(struct clf__training *training, int count)
 {
     if (training->options.shards_moments) {
         CLF__TRY(clf__buffer_fill(training->parts.buffer, 0, (size_t)count * sizeof(float), 0.0f));
     }
-    for (int i = 0; i < training->piece_count; i++) {
-        const struct clf__piece *piece = &training->pieces[i];
-        const struct clf__trained *trained = &training->trained[piece->trained];
-        int first = trained->first_part + (int)(piece->first / CLF__ADAM_BLOCK);
+    for (int i = 0; i < training->share_part_count; i++) {
+        const struct clf__share_part *part = &training->share_parts[i];
+        const struct clf__trained *trained = &training->trained[part->trained];
+        int first = trained->first_part + (int)(part->first / CLF__ADAM_BLOCK);
         CLF__TRY(clf__sum_squares(
-            clf__tensor_columns(training->parts, first, clf__sum_squares_parts(piece->count)),
-            clf__tensor_columns(trained->arrays[CLF__GRADIENTS], (int)piece->first, (int)piece->count)));
+            clf__tensor_columns(training->parts, first, clf__sum_squares_parts(part->count)),
+            clf__tensor_columns(trained->arrays[CLF__GRADIENTS], (int)part->first, (int)part->count)));
     }
     return clf__tensor_read(clf__tensor_columns(training->parts, 0, count), training->host);
 }
 
-/* Sums the parts over the ranks: one rank contributes each part, and the others add zero. */
+/* Sums the partial sums over the ranks: each is computed by one rank, and zero on the others. */
 static clf_status share_squares(struct clf__training *training, int count, clf_status status)
 {
     const struct clf__communicator *ranks = training->ranks;
@@ -127,7 +127,7 @@ clf_status clf__training_gradient_norm(struct clf__training *training, double *n
     return CLF_OK;
 }
 
-/* Recomputes the tables of relative biases from the parameters. */
+/* Recomputes the tables of the relative biases from the parameters. */
 static clf_status renew_relative(struct clf__training *training)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -135,7 +135,8 @@ static clf_status renew_relative(struct clf__training *training)
     return clf__embedder_renew_relative(&training->transformer->decoder.embedder, config, CLF__DECODER);
 }
 
-/* The gradient of the table by distance is not a parameter, so Adam does not clear it. */
+/* Clears the gradients of relative biases by distance: they are not parameters, so Adam does not clear them.
+ */
 static clf_status clear_relative(struct clf__training *training)
 {
     struct clf__tensor tables[] = {training->gradients.encoder.embedder.relative.table,
@@ -151,16 +152,16 @@ static clf_status clear_relative(struct clf__training *training)
 
 static clf_status take_steps(struct clf__training *training, const struct clf__adam *adam)
 {
-    for (int i = 0; i < training->piece_count; i++) {
-        const struct clf__piece *piece = &training->pieces[i];
-        const struct clf__trained *trained = &training->trained[piece->trained];
-        int first = (int)piece->first, count = (int)piece->count;
+    for (int i = 0; i < training->share_part_count; i++) {
+        const struct clf__share_part *part = &training->share_parts[i];
+        const struct clf__trained *trained = &training->trained[part->trained];
+        int first = (int)part->first, count = (int)part->count;
         struct clf__adam its = *adam;
         if (!trained->decays) {
             its.decay = its.coupled_decay = 0.0f;
         }
         CLF__TRY(clf__adam_update(clf__tensor_columns(trained->arrays[CLF__VALUES], first, count),
-                                  piece->moments[0], piece->moments[1],
+                                  part->moments[0], part->moments[1],
                                   clf__tensor_columns(trained->arrays[CLF__GRADIENTS], first, count), &its));
         if (trained->weight != NULL && !training->options.shards_moments) {
             CLF__TRY(clf__weight_changed(trained->weight));
@@ -176,7 +177,7 @@ clf_status clf__training_update(struct clf__training *training, const struct clf
     if (training->options.shards_moments) {
         CLF__TRY(training->ranks->agree(training->ranks, status));
         CLF__TRY(clf__shards_exchange_values(training));
-        status = clf__training_clear(training); /* clears the shares of other ranks */
+        status = clf__training_clear(training); /* clears the gradients of other ranks' shares */
     }
     CLF__TRY(status);
     CLF__TRY(clear_relative(training));
@@ -194,7 +195,7 @@ const struct clf__parameter_list *clf__training_parameters(const struct clf__tra
     return &training->list;
 }
 
-/* Returns the values of a parameter that is stored in a vector. */
+/* Returns the array of a parameter that is stored in a vector. */
 static struct clf__tensor vector_at(const struct clf__training *training, enum clf__training_values which,
                                     int index)
 {

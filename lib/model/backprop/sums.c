@@ -15,14 +15,15 @@ struct clf__gradient_sums {
     int has_tree;
     struct clf__tree_sum tree;
     size_t length; /* floats of all gradients */
-    /* Partial sums that wait for their right halves, in host memory: the device has memory for one. */
-    float **waiting; /* (capacity), of `length` */
+    /* Partial sums that wait for their right sibling, in host memory because the device has space for only
+     * one. */
+    float **waiting; /* (capacity), each of `length` */
     int capacity, count;
     struct clf__tree_node nodes[CLF__TREE_NODES]; /* (count) the tree node of each waiting sum */
-    float *nothing; /* zeros, the contribution of a rank whose device has failed */
+    float *nothing; /* zeros, which a rank contributes after its device has failed */
 };
 
-/* Returns the maximum number of leaves of the tree: micro-batches or, if the order is free, ranks. */
+/* Returns the maximum number of leaves: micro-batches or, if the order is free, ranks. */
 static int64_t most_leaves(const struct clf__gradient_sums *sums)
 {
     return sums->options.is_any_order ? sums->ranks->size : sums->options.most;
@@ -99,12 +100,12 @@ int clf__gradient_sums_borrow(const struct clf__gradient_sums *sums)
     return sums->ranks->size > 1 || sums->count > 0 || (sums->has_tree && sums->options.is_bf16);
 }
 
-/* The reduction of a micro-batch's gradients on the host. */
+/* The host's reduction of a micro-batch's gradients. */
 struct merge {
     struct clf__gradient_sums *sums;
-    struct clf__tree_node node; /* the node of the merged sum */
-    int halves;                 /* the last `halves` waiting sums are left halves, the last one first */
-    size_t place;               /* offset of the next gradients among all gradients */
+    struct clf__tree_node node; /* the node of the sum */
+    int halves;                 /* number of waiting sums that are added, the last one first */
+    size_t place;               /* offset of the next gradients in all gradients */
 };
 
 static struct merge begin_merge(struct clf__gradient_sums *sums, int64_t number)
@@ -152,7 +153,7 @@ clf_status clf__gradient_sums_take(struct clf__gradient_sums *sums, int64_t numb
     return clf__training_clear(sums->training);
 }
 
-/* Waits for the device, and lets pending communication between the ranks progress. */
+/* Waits for the device and lets communication between the ranks progress. */
 static clf_status wait_for(struct clf__gradient_sums *sums, const struct clf__mapped_range *range)
 {
     enum { SHORTEST = 20000, LONGEST = 200000 }; /* nanoseconds */
@@ -173,14 +174,14 @@ static clf_status wait_for(struct clf__gradient_sums *sums, const struct clf__ma
 struct update {
     struct clf__gradient_sums *sums;
     struct merge merge;
-    int has_own;       /* this rank had a micro-batch */
-    int64_t pushed;    /* number of buckets pushed */
-    int unmapped;      /* number of ranges unmapped */
-    clf_status status; /* status of this rank's part; the other ranks rely on its communication even after
-                        * a failure */
+    int has_own;    /* this rank has a micro-batch */
+    int64_t pushed; /* number of buckets sent */
+    int unmapped;   /* number of ranges unmapped */
+    clf_status
+        status; /* of this rank; it communicates even after a failure, because the other ranks wait for it */
 };
 
-/* Unmaps the ranges before the first bucket in flight. */
+/* Unmaps the ranges whose buckets have all been reduced. */
 static void unmap_ranges(struct update *update, int64_t ended)
 {
     struct clf__gradient_buckets *buckets = &update->sums->training->buckets;
@@ -192,7 +193,7 @@ static void unmap_ranges(struct update *update, int64_t ended)
     }
 }
 
-/* Without a tree, each bucket has a separate ticket. */
+/* Sends buckets that are not part of a tree; each has its own ticket. */
 static clf_status push_plain(struct update *update, float *values, size_t count)
 {
     const struct clf__communicator *ranks = update->sums->ranks;
@@ -225,7 +226,7 @@ static clf_status push(struct update *update, const struct clf__bucket *bucket, 
     return CLF_OK;
 }
 
-/* A rank whose device has failed contributes the array of zeros, which the reduction overwrites. */
+/* Sends a range. A rank whose device has failed sends zeros, which the reduction overwrites. */
 static clf_status push_range(struct update *update, int index, int *next)
 {
     struct clf__gradient_sums *sums = update->sums;
@@ -266,7 +267,7 @@ static clf_status add_up(struct update *update)
     return CLF_OK;
 }
 
-/* Maps the gradients of a rank without a micro-batch, which are zeros. */
+/* Maps the gradients, which are zeros, of a rank without a micro-batch. */
 static clf_status map_all(struct clf__training *training)
 {
     training->buckets.is_on = 1;
@@ -278,7 +279,7 @@ clf_status clf__gradient_sums_finish(struct clf__gradient_sums *sums, int64_t nu
 {
     struct update update = {.sums = sums, .has_own = number >= 0 && !sums->options.is_any_order};
     if (!clf__gradient_sums_borrow(sums)) {
-        return CLF_OK; /* the sum of one micro-batch stays on the device */
+        return CLF_OK; /* the sum of a single micro-batch stays on the device */
     }
     update.merge = begin_merge(sums, number);
     if (number < 0) {

@@ -22,7 +22,7 @@ static const struct clf__front_end_kind *front_end_of(const struct clf__training
     return training->transformer->encoder.embedder.front_end.kind;
 }
 
-/* The row count of each source may be rounded up. */
+/* Returns an upper bound, because the rows of each source may be rounded up. */
 static int most_source_rows(const struct clf__training *training)
 {
     const struct clf__training_limits *limits = &training->limits;
@@ -31,7 +31,7 @@ static int most_source_rows(const struct clf__training *training)
                         rows + clf__min_int(limits->sequences, limits->source_tokens - rows));
 }
 
-/* Returns the maximum scratch memory of row sums over up to `rows` rows: fewer rows may be cut into more
+/* Returns the maximum scratch memory of row sums of up to `rows` rows: fewer rows may be divided into more
  * parts. */
 static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int))
 {
@@ -109,7 +109,7 @@ static clf_status reserve_activations(struct clf__training *training, enum clf__
     return CLF_OK;
 }
 
-/* Reserves memory for attention scores on a device without fused attention. */
+/* Reserves memory for attention scores if the device has no fused attention. */
 static clf_status reserve_attention(struct clf__training *training)
 {
     const struct clf__training_limits *limits = &training->limits;
@@ -180,12 +180,12 @@ static clf_status reserve_host(struct clf__training *training)
     return clf__allocate(&training->host, clf__max_size(count, 1), sizeof *training->host);
 }
 
-/* Weights, and gradients that GEMMs write. */
-static clf_status prepare_products(struct clf__training *training)
+/* Sets the GEMM precision of weights and gradients, and reserves the scratch memory. */
+static clf_status prepare_gemms(struct clf__training *training)
 {
     const struct clf__transformer *transformer = training->transformer;
     struct clf_device *device = transformer->device;
-    enum clf__precision products = training->options.products;
+    enum clf__precision precision = training->options.gemm_precision;
     const struct clf__weight *projection = transformer->decoder.projection.weight;
     int most = clf__max_int(training->limits.source_tokens, training->limits.target_tokens);
     for (int i = 0; i < training->list.count; i++) {
@@ -197,11 +197,11 @@ static clf_status prepare_products(struct clf__training *training)
         }
         int outputs = clf__weight_outputs(weight), inputs = clf__weight_inputs(weight);
         int rows = weight == projection ? training->logits.rows : most;
-        CLF__TRY(clf__weight_multiply_in(weight, products));
+        CLF__TRY(clf__weight_multiply_in(weight, precision));
         CLF__TRY(clf__weight_prepare(weight));
-        CLF__TRY(clf__weight_multiply_in(training->places[i].weights[CLF__GRADIENTS], products));
-        CLF__TRY(clf__gemm_reserve(device, rows, inputs, products));
-        CLF__TRY(clf__gemm_reserve_gradients(device, rows, outputs, inputs, products));
+        CLF__TRY(clf__weight_multiply_in(training->places[i].weights[CLF__GRADIENTS], precision));
+        CLF__TRY(clf__gemm_reserve(device, rows, inputs, precision));
+        CLF__TRY(clf__gemm_reserve_gradients(device, rows, outputs, inputs, precision));
     }
     return CLF_OK;
 }
@@ -229,7 +229,7 @@ static clf_status make(struct clf__training *training)
             clf__allocate(&training->zeros, (size_t)transformer->config.d_model, sizeof *training->zeros));
     }
     CLF__TRY(clf__arena_allocate(&training->arena));
-    return prepare_products(training);
+    return prepare_gemms(training);
 }
 
 clf_status clf__training_create(struct clf__training **out, struct clf__transformer *transformer,
@@ -264,7 +264,7 @@ void clf__training_pause(struct clf__training *training, int is_paused)
     }
 }
 
-/* Restores the GEMM precision of the transformer's weights, which cannot fail. */
+/* Restores the GEMM precision of the model's weights, which cannot fail. */
 static void leave_weights(struct clf__training *training)
 {
     for (int i = 0; training->places != NULL && i < training->list.count; i++) {

@@ -6,11 +6,11 @@
 int64_t clf__training_upload_size(const struct clf__training_limits *limits)
 {
     int64_t sources = limits->source_tokens, targets = limits->target_tokens, sequences = limits->sequences;
-    int64_t id_groups = 2 * (3 * sources + 1) + 2 * (3 * targets + 1); /* ids and positions of both sides */
+    int64_t id_groups = 2 * (3 * sources + 1) + 2 * (3 * targets + 1); /* ids and positions of both stacks */
     return 3 * sources + 4 * targets + 12 * sequences + id_groups;
 }
 
-/* Removes one of `count` distinct ids; its rows move to the end. */
+/* Moves one of `count` distinct ids, with its rows, to the end. */
 static void leave_out(int32_t *distinct, int32_t *first, int32_t *order, int count, int u)
 {
     int rows = first[u + 1] - first[u];
@@ -21,7 +21,7 @@ static void leave_out(int32_t *distinct, int32_t *first, int32_t *order, int cou
     }
 }
 
-/* Groups rows by id; rows of `padding` (-1: none) are left out. */
+/* Groups rows by id, except rows with the id `padding` (-1: none). */
 static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *upload, const int32_t *ids,
                               int count, int padding)
 {
@@ -42,7 +42,7 @@ static clf_status take_groups(struct clf__id_groups *out, struct clf__upload *up
     return CLF_OK;
 }
 
-/* Groups the ids of one side and, if positions are learned, the rows of its positions. */
+/* Groups the rows of a stack by id and, if positions are learned, by position. */
 static clf_status take_both_groups(struct clf__pass_side *its, struct clf__upload *upload,
                                    const struct clf__config *config, enum clf__side side,
                                    const struct clf__sequences *sequences)
@@ -71,7 +71,7 @@ static void take_cross(struct clf__sequence_ranges *out, struct clf__upload *upl
     clf__ranges_count(out, ranges, 0);
 }
 
-/* Returns the sources with the row counts that the encoder's front end produces. */
+/* Returns the sources with the numbers of encoder rows. */
 static struct clf__sequences rows_of(const struct clf__training *training,
                                      const struct clf__sequences *sources)
 {
@@ -107,7 +107,8 @@ clf_status clf__training_upload(struct clf__training *training, struct clf__pass
     memcpy(labels, batch->labels, (size_t)decoder->rows * sizeof *labels);
     for (int i = 0; i < decoder->rows; i++) {
         if (labels[i] >= config->target_vocabulary) {
-            return clf__fail(CLF_BAD_ARGUMENT, "label %d of a batch is not below the vocabulary's size, %d",
+            return clf__fail(CLF_BAD_ARGUMENT,
+                             "label %d is outside the vocabulary of %d; pass ids of the vocabulary or -1",
                              (int)labels[i], config->target_vocabulary);
         }
         pass->counted += labels[i] >= 0;

@@ -11,21 +11,21 @@
 #include "model/config/family/family.h"
 #include "model/config/sides.h"
 
-/* Returns a note for error messages that a value is a default. */
+/* Returns a note for messages about a value that is a default. */
 static const char *if_missing(const struct clf__json *json, const char *key)
 {
-    return clf__json_has(json, key) ? "" : " (the default: the key is missing)";
+    return clf__json_has(json, key) ? "" : " (default, because the key is missing)";
 }
 
 static clf_status check_id(const struct clf__json *json, const char *key, int id, int vocabulary,
                            int is_needed)
 {
     if (id >= vocabulary) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %d%s, outside the vocabulary of %d", json->path, key, id,
-                         if_missing(json, key), vocabulary);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %d%s, outside the vocabulary of %d ids; correct it",
+                         json->path, key, id, if_missing(json, key), vocabulary);
     }
     if (id < 0 && is_needed) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is missing", json->path, key);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is missing; add the key", json->path, key);
     }
     return CLF_OK;
 }
@@ -34,19 +34,19 @@ static clf_status check_width(const struct clf__config *config, const struct clf
                               int heads, int key_width, int value_width)
 {
     if (key_width == 0 || value_width == 0) {
-        return clf__fail(CLF_FORMAT, "%s: \"d_model\" %d%s is not a multiple of \"%s\" %d%s", json->path,
-                         config->d_model, if_missing(json, "d_model"), key, heads, if_missing(json, key));
+        return clf__fail(
+            CLF_FORMAT, "%s: \"d_model\" %d%s is not a multiple of \"%s\" %d%s; correct one of them",
+            json->path, config->d_model, if_missing(json, "d_model"), key, heads, if_missing(json, key));
     }
     return CLF_OK;
 }
 
-/* Checks the start token after both files are read. */
 static clf_status check_start(const struct clf__config *config, const struct clf__json *json, int id)
 {
     if (clf__family_of(config->system)->hides_start_pad && id == config->pad_id) {
         return clf__fail(
             CLF_FORMAT,
-            "%s: \"decoder_start_token_id\" is the pad id %d, which a %s model masks; set another id",
+            "%s: \"decoder_start_token_id\" is the pad id %d, which %s models mask; set another id",
             json->path, config->pad_id, clf__system_word(config->system));
     }
     return CLF_OK;
@@ -69,10 +69,10 @@ static clf_status check_frames(const struct clf__config *config, const struct cl
 {
     int is_stacked = config->frame_stack > 1 || config->frame_step > 1;
     if (is_stacked && (config->feature_size == 0 || config->convolves_frames)) {
-        return clf__fail(
-            CLF_FORMAT,
-            "%s: \"frame_stack\" and \"frame_step\" need a model with one position per frame; remove them",
-            json->path);
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"frame_stack\" and \"frame_step\" require a model with one position per "
+                         "frame; remove both keys",
+                         json->path);
     }
     return config->feature_size % config->frame_stack == 0
                ? CLF_OK
@@ -93,15 +93,15 @@ static clf_status check(const struct clf__config *config, const struct clf__json
     if (clf__config_has_positions(config, CLF__POSITIONS_RELATIVE) &&
         (config->relative_buckets % 2 != 0 || config->relative_distance <= config->relative_buckets / 2)) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"relative_attention_num_buckets\" %d must be even, and "
-                         "\"relative_attention_max_distance\" %d more than half of it; correct them",
+                         "%s: \"relative_attention_num_buckets\" (%d) must be even and less than twice "
+                         "\"relative_attention_max_distance\" (%d); correct them",
                          json->path, config->relative_buckets, config->relative_distance);
     }
     return CLF_OK;
 }
 
-/* Finds whether vocabularies are separate. Hugging Face folders declare it; in clformer folders they are
- * separate if the sizes differ or target_vocab.json exists. */
+/* Sets separate_vocabularies for clformer folders, where vocabularies are separate if their sizes differ or
+ * target_vocab.json exists. Hugging Face folders declare it. */
 static clf_status find_target_vocabulary(struct clf__config *config, const char *folder)
 {
     if (clf__family_of(config->system)->hugging_face || config->share_source_target ||
@@ -140,7 +140,7 @@ static clf_status load(struct clf__config *config, const char *folder)
     struct clf__json json = {0}, generation = {0};
     clf_status status = clf__json_load_in(&json, folder, "config.json");
     if (status == CLF_FILE) {
-        clf__fail(status, "%s; a model is a folder with config.json in it", clf_last_error());
+        clf__fail(status, "%s; use a model folder, which contains config.json", clf_last_error());
     }
     if (status == CLF_OK) {
         status = clf__json_find_in(&generation, folder, "generation_config.json");
@@ -157,7 +157,7 @@ static clf_status load(struct clf__config *config, const char *folder)
     return status;
 }
 
-/* Fails for a path of a file, most likely a file of the model. */
+/* Returns the error for a path to a file, which is often a file of the model. */
 static clf_status refuse_file(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -167,25 +167,25 @@ static clf_status refuse_file(const char *path)
     CLF__TRY(clf__copy_bytes(&folder, length > 0 ? path : ".", length > 0 ? length : 1));
     clf_status status = clf__file_exists_in(&is_model, folder, "config.json");
     if (status == CLF_OK && is_model) {
-        status = clf__fail(CLF_FILE, "%s: is a file of a model; use its folder, %s", path, folder);
+        status = clf__fail(CLF_FILE, "%s: a file, not a model folder; use the folder %s", path, folder);
     } else if (status == CLF_OK && clf__ends_with(path, ".argosmodel")) {
         status = clf__fail(CLF_FILE,
-                           "%s: is an Argos Translate package, but a folder is needed; unpack it (`unzip`) "
-                           "and use the folder in it",
+                           "%s: an Argos Translate package, but a model folder is needed; unpack the package "
+                           "(`unzip`) and use the folder in it",
                            path);
     } else if (status == CLF_OK && clf__ends_with(path, ".nemo")) {
         status = clf__fail(CLF_UNSUPPORTED,
-                           "%s: is an NVIDIA NeMo archive (Canary, Parakeet), which is not supported; for "
-                           "speech, use a Whisper model",
+                           "%s: an NVIDIA NeMo archive (Canary, Parakeet), which is not supported; use a "
+                           "Whisper model for speech",
                            path);
     } else if (status == CLF_OK) {
-        status = clf__fail(CLF_FILE, "%s: is a file; use a folder with config.json in it", path);
+        status = clf__fail(CLF_FILE, "%s: a file, not a model folder; use a folder with config.json", path);
     }
     clf__free(folder);
     return status;
 }
 
-/* Returns whether a path looks like a Hugging Face Hub repository: "owner/name". */
+/* Returns 1 if a path looks like a repository of the Hugging Face Hub, "owner/name". */
 static int is_repository(const char *path)
 {
     char owner[128];
@@ -213,7 +213,7 @@ clf_status clf__config_check_folder(const char *folder)
                          "%s --local-dir %s` and use %s",
                          folder, folder, name, name);
     }
-    return clf__fail(CLF_FILE, "%s: no such folder; use a folder with config.json in it", folder);
+    return clf__fail(CLF_FILE, "%s: no such folder; use a folder with config.json", folder);
 }
 
 clf_status clf__config_load(struct clf__config *out, const char *folder)

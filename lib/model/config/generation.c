@@ -22,27 +22,27 @@ clf_status clf__config_read_end_id(const struct clf__json *json, int *id)
     return CLF_OK;
 }
 
-/* Reads an id in an array. */
 static clf_status read_element(const struct clf__json *json, const char *key, const json_t *value,
                                int vocabulary, int32_t *id)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= vocabulary) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"%s\" contains a value that is not an id of the vocabulary of %d; correct it",
+                         "%s: \"%s\" contains an entry that is not an id in the vocabulary of %d; correct it",
                          json->path, key, vocabulary);
     }
     *id = (int32_t)json_integer_value(value);
     return CLF_OK;
 }
 
-/* Reads all ids but the first if "eos_token_id" is a list. */
+/* Reads the additional end ids: all but the first if "eos_token_id" is a list. */
 static clf_status read_other_ends(struct clf__search_options *options, const struct clf__json *json)
 {
     const json_t *array = json_object_get(json->root, "eos_token_id");
     size_t count = json_is_array(array) ? json_array_size(array) : 1;
     int32_t *ids = NULL;
     if (count > MAX_ENDS) {
-        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" lists more than %d ids", json->path, MAX_ENDS);
+        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" lists more than %d ids; use fewer", json->path,
+                         MAX_ENDS);
     }
     if (count < 2) {
         return CLF_OK;
@@ -57,7 +57,7 @@ static clf_status read_other_ends(struct clf__search_options *options, const str
     return CLF_OK;
 }
 
-/* Returns the array at a key; NULL if it is missing or null. */
+/* Returns the array of a key; *array is NULL if the key is missing or null. */
 static clf_status get_array(const struct clf__json *json, const char *key, const json_t **array)
 {
     const json_t *value = json_object_get(json->root, key);
@@ -77,7 +77,8 @@ static clf_status read_forced(const struct clf__json *json, const char *key, int
 {
     const json_t *value = json_object_get(json->root, key);
     if (json_is_array(value) && json_array_size(value) > 1) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: \"%s\" lists several ids, but only one is supported; keep one",
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: \"%s\" lists several ids, but only one is supported; remove the others",
                          json->path, key);
     }
     if (!value || json_is_null(value) || (json_is_array(value) && json_array_size(value) == 0)) {
@@ -122,14 +123,14 @@ static clf_status check_forced(const struct clf__search_options *options, const 
     return CLF_OK;
 }
 
-/* Lists of ids, concatenated, as the search expects. */
+/* Lists of ids, concatenated as in struct clf__search_options. */
 struct sequences {
     const char *key;
     size_t count, total; /* number of lists; number of ids in all lists */
     int32_t *ids, *offsets;
 };
 
-/* Returns the ids of entry i of an array. */
+/* A function that returns the ids of array entry i. */
 typedef const json_t *ids_of(const json_t *array, size_t i);
 
 static const json_t *bad_word(const json_t *array, size_t i)
@@ -155,7 +156,8 @@ static clf_status count_sequences(struct sequences *out, const struct clf__json 
         out->total += length;
     }
     if (out->total > MAX_IDS) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" holds more than %d ids", json->path, out->key, MAX_IDS);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" contains more than %d ids; use fewer", json->path, out->key,
+                         MAX_IDS);
     }
     return CLF_OK;
 }
@@ -174,7 +176,7 @@ static clf_status fill_sequences(struct sequences *out, const struct clf__json *
     return CLF_OK;
 }
 
-/* Reads lists of ids; the caller frees both arrays, even on failure. */
+/* Reads lists of ids; the caller frees both arrays of *out, even on failure. */
 static clf_status read_sequences(struct sequences *out, const struct clf__json *json, const json_t *array,
                                  ids_of *ids_of_entry, int vocabulary)
 {
@@ -200,7 +202,7 @@ static int is_same(const struct sequences *sequences, size_t a, size_t b)
                   (size_t)length * sizeof *sequences->ids) == 0;
 }
 
-/* Removes sequence i and moves the following ones. */
+/* Removes sequence i. */
 static void drop_sequence(struct sequences *sequences, size_t i)
 {
     int length = sequence_length(sequences, i), total = sequences->offsets[sequences->count];
@@ -221,7 +223,7 @@ static clf_status read_bad_words(struct clf__search_options *options, const stru
     options->bad_words = words.ids;
     options->bad_word_offsets = words.offsets;
     CLF__TRY(status);
-    for (size_t i = 0; i < words.count;) { /* transformers never bans the end token with this key */
+    for (size_t i = 0; i < words.count;) { /* transformers never bans the end token on its own */
         if (sequence_length(&words, i) == 1 && clf__is_end(options, words.ids[words.offsets[i]])) {
             drop_sequence(&words, i);
         } else {
@@ -249,7 +251,7 @@ static clf_status read_biases(float *biases, struct sequences *sequences, const 
     return CLF_OK;
 }
 
-/* Merges duplicate sequences: the last bias applies, at the position of the first. */
+/* Merges equal sequences: the last bias applies, at the position of the first. */
 static void keep_last_biases(float *biases, struct sequences *sequences)
 {
     for (size_t i = 1; i < sequences->count;) {
@@ -269,7 +271,7 @@ static void keep_last_biases(float *biases, struct sequences *sequences)
 
 static clf_status read_sequence_bias(struct clf__search_options *options, const struct clf__json *json)
 {
-    enum { MOST = 4096 }; /* a bound, because every step compares each sequence */
+    enum { MOST = 4096 }; /* limits the time per step, which compares each sequence */
     const json_t *array;
     float *biases = NULL;
     struct sequences sequences = {.key = "sequence_bias"};
@@ -292,7 +294,7 @@ static clf_status read_sequence_bias(struct clf__search_options *options, const 
     return CLF_OK;
 }
 
-/* Reads a list [start, factor]. */
+/* Reads the pair [start, factor]. */
 static clf_status read_decay(struct clf__search_options *options, const struct clf__json *json)
 {
     const json_t *pair = json_object_get(json->root, "exponential_decay_length_penalty");
@@ -304,7 +306,7 @@ static clf_status read_decay(struct clf__search_options *options, const struct c
     if (!is_pair || json_integer_value(start) < 0 || json_integer_value(start) > MAX_TOKENS ||
         !(json_number_value(factor) >= CLF__LEAST_DECAY && json_number_value(factor) <= CLF__MOST_DECAY)) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"exponential_decay_length_penalty\" is not a list of a number of tokens and a "
+                         "%s: \"exponential_decay_length_penalty\" is not a list of a token count and a "
                          "factor from %g to %g; correct it",
                          json->path, CLF__LEAST_DECAY, CLF__MOST_DECAY);
     }
@@ -343,8 +345,8 @@ static clf_status read_length_penalty(struct clf__search_options *options, const
     return CLF_OK;
 }
 
-/* In transformers, max_length counts the start token, min_length the generated tokens with the end token, and
- * min_new_tokens those without it. */
+/* In transformers, max_length counts the start token, min_length all generated tokens, and min_new_tokens the
+ * generated tokens without the end token. */
 static clf_status read_lengths(struct clf__search_options *options, const struct clf__json *json,
                                int max_positions)
 {
@@ -354,7 +356,8 @@ static clf_status read_lengths(struct clf__search_options *options, const struct
     options->max_length = given - 1;
     CLF__TRY(clf__json_int(json, "max_new_tokens", 1, MAX_TOKENS, &options->max_length));
     if (options->max_length > max_positions) {
-        clf__log(CLF_LOG_WARNING, "%s: the longest output, %d tokens, is cut to the model's %d positions",
+        clf__log(CLF_LOG_WARNING,
+                 "%s: the maximum output length, %d tokens, exceeds the model's %d positions and is reduced",
                  json->path, options->max_length, max_positions);
         options->max_length = max_positions;
     }
@@ -367,24 +370,26 @@ static clf_status read_lengths(struct clf__search_options *options, const struct
         options->min_length = options->max_length;
     }
     if (options->min_length > options->max_length) {
-        return clf__fail(CLF_FORMAT, "%s: the shortest output (%d tokens) is longer than the longest (%d)",
-                         json->path, options->min_length, options->max_length);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: the minimum output length, %d tokens, exceeds the maximum, %d; correct one of them",
+            json->path, options->min_length, options->max_length);
     }
     return CLF_OK;
 }
 
-/* Checks values that matter only with sampling. */
+/* Checks values that only sampling uses. */
 static clf_status check_sampling(const struct clf__sampling *sampling, const struct clf__json *json)
 {
     if (sampling->is_on && (sampling->temperature <= 0.0f || sampling->typical_p <= 0.0f)) {
         int is_temperature = sampling->temperature <= 0.0f;
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is 0 although \"do_sample\" is true; set it above 0",
-                         json->path, is_temperature ? "temperature" : "typical_p");
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is 0, but \"do_sample\" is true; set it above 0", json->path,
+                         is_temperature ? "temperature" : "typical_p");
     }
     return CLF_OK;
 }
 
-/* Warns about keys of transformers that would change the output but are not supported. */
+/* Warns about unsupported keys of transformers that would change the output. */
 static void warn_of_others(const struct clf__json *json)
 {
     static const struct {
@@ -425,8 +430,8 @@ clf_status clf__config_read_word_heads(struct clf__config *config, const struct 
             json_integer_value(layer) >= config->decoder_layers ||
             json_integer_value(head) >= config->decoder_heads) {
             return clf__fail(CLF_FORMAT,
-                             "%s: \"alignment_heads\" contains an entry that is not a layer and head of a "
-                             "decoder with %d layers of %d heads; correct it",
+                             "%s: \"alignment_heads\" contains an entry that is not a pair of a layer and a "
+                             "head (the decoder has %d layers of %d heads); correct it",
                              json->path, config->decoder_layers, config->decoder_heads);
         }
         config->word_heads[i].layer = (int)json_integer_value(layer);
@@ -452,15 +457,17 @@ clf_status clf__config_read_generation(struct clf__config *config, const struct 
     CLF__TRY(clf__json_int(json, "decoder_start_token_id", 0, vocabulary - 1, &options->start_id));
     CLF__TRY(clf__config_read_end_id(json, &options->end_id));
     if (options->end_id >= vocabulary) {
-        return clf__fail(CLF_FORMAT, "%s: \"eos_token_id\" is %d, outside the vocabulary of %d", json->path,
-                         options->end_id, vocabulary);
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"eos_token_id\" is %d, outside the vocabulary of %d ids; correct it",
+                         json->path, options->end_id, vocabulary);
     }
     CLF__TRY(read_other_ends(options, json));
     CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DECODING, NULL));
     CLF__TRY(check_sampling(&options->sampling, json));
     int samples = options->sampling.is_on && options->beams == 1;
     if (options->n_best > options->beams && !samples) {
-        return clf__fail(CLF_FORMAT, "%s: \"num_return_sequences\" is %d, more than \"num_beams\" %d",
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"num_return_sequences\" %d exceeds \"num_beams\" %d; correct one of them",
                          json->path, options->n_best, options->beams);
     }
     CLF__TRY(read_length_penalty(options, json));

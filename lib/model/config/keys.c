@@ -11,7 +11,7 @@ enum { MAX_LAYERS = 4096, MAX_HEADS = 4096, MAX_WIDTH = CLF__CONFIG_MOST_WIDTH }
 enum { MAX_FFN = 1 << 20, MAX_POSITIONS = 1 << 20, MAX_STACK = 100 };
 enum { MAX_SCALE = 1000000, MAX_TOKENS = CLF__CONFIG_MOST_TOKENS };
 
-#define LEAST_PENALTY 1e-6 /* penalties are above 0 */
+#define LEAST_PENALTY 1e-6 /* penalties are positive */
 #define MOST_PENALTY  1e6
 
 static const struct clf__key_word activations[] = {{"linear", CLF__IDENTITY},
@@ -48,7 +48,7 @@ static const struct clf__key_word encoder_attentions[] = {CLF__FAMILY_ENCODER_AT
 #define FIELDS(encoder, decoder) {offsetof(struct clf__config, encoder), offsetof(struct clf__config, decoder)}
 #define KEY(name, type, stage, field, low, high, words, uses)                                                       \
     {name, CLF__KEY_##type, CLF__KEY_##stage, uses, FIELDS(field, field), low, high, words}
-/* EVERY: key of clformer folders and Hugging Face folders. OURS: key of clformer folders only. */
+/* EVERY: in folders of clformer and Hugging Face. OURS: only in clformer folders. */
 #define EVERY (CLF__KEY_CHOSEN | CLF__KEY_EVERY)
 #define OURS  CLF__KEY_CHOSEN
 #define SHOWN CLF__KEY_SHOWN
@@ -198,7 +198,7 @@ static clf_status read_field(void *field, const struct clf__json *json, const st
     return clf__config_read_word(json, name, key->words, field);
 }
 
-/* Returns the name of a key in the file; NULL: the key is not read. */
+/* Returns the name of a key in the file; NULL: the key is not allowed there. */
 static const char *name_in_file(const struct clf__config_key *key, const struct clf__family *theirs)
 {
     int is_fixed = key->stage == CLF__KEY_SWITCH || key->stage == CLF__KEY_DERIVED;

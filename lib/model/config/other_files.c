@@ -1,4 +1,4 @@
-/* Folders with adapters, or with models of another framework. */
+/* Rejects folders with adapters or with models of other frameworks. */
 #include <string.h>
 
 #include "base/ascii.h"
@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "model/config/build.h"
 
-/* Refuses an adapter, even beside weights: they do not include the adapter's changes. */
+/* Rejects an adapter, even in a folder with weights, because the weights do not include the adapter. */
 static clf_status refuse_adapter(const char *folder, const char *file)
 {
     struct clf__json json;
@@ -18,8 +18,8 @@ static clf_status refuse_adapter(const char *folder, const char *file)
     }
     clf_status status = clf__fail(
         CLF_UNSUPPORTED,
-        "%s/%s: is an adapter (%.40s%s%.80s%s), which clformer does not apply; merge it with "
-        "merge_and_unload() of PEFT, save the model and use its folder (or remove the adapter's files)",
+        "%s/%s: an adapter (%.40s%s%.80s%s), which is not supported; merge it with merge_and_unload() of "
+        "PEFT, save the model and use its folder (or remove the adapter's files)",
         folder, file, type != NULL ? type : "LoRA or PEFT", base != NULL ? " of \"" : "",
         base != NULL ? base : "", base != NULL ? "\"" : "");
     clf__json_free(&json);
@@ -29,8 +29,8 @@ static clf_status refuse_adapter(const char *folder, const char *file)
 static clf_status refuse_archive(const char *folder, const char *file)
 {
     return clf__fail(CLF_UNSUPPORTED,
-                     "%s/%s: is an NVIDIA NeMo archive (Canary, Parakeet), which is not supported; for "
-                     "speech, use a Whisper model",
+                     "%s/%s: an NVIDIA NeMo archive (Canary, Parakeet), which is not supported; use a "
+                     "Whisper model for speech",
                      folder, file);
 }
 

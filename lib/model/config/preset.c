@@ -5,7 +5,7 @@
 #include "model/config/config.h"
 #include "model/config/family/family.h"
 
-/* The base model of Vaswani 2017, with the ids of BART. */
+/* The base model of Vaswani et al. 2017, with the ids of BART. */
 static void start_paper(struct clf__config *config, struct clf__config_choices *choices)
 {
     *choices = (struct clf__config_choices){.scale = CLF__SCALE_EMBEDDING};

@@ -5,8 +5,8 @@
 #include "model/config/family/family.h"
 #include "model/config/keys.h"
 
-/* Warns about missing sizes: transformers always writes all sizes, so weights without them hardly have the
- * default ones. */
+/* Warns about missing sizes: transformers always writes all sizes, so a missing size is unlikely to be the
+ * default. */
 static void warn_of_missing_sizes(const struct clf__config *config, const struct clf__json *json)
 {
     const struct clf__family *family = clf__family_of(config->system);
@@ -14,7 +14,7 @@ static void warn_of_missing_sizes(const struct clf__config *config, const struct
         int is_optional;
         const char *name = clf__family_key_name(family, key->name, &is_optional);
         if (key->stage == CLF__KEY_SIZE && name && !is_optional && !clf__json_has(json, name)) {
-            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; using the default %d", json->path, name,
+            clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; using the default, %d", json->path, name,
                      *(const int *)((const char *)config + key->fields[0]));
         }
     }
@@ -28,7 +28,8 @@ static clf_status read_preset(enum clf__system *system, const struct clf__json *
 #undef PRESET_WORD
     };
     if (!clf__json_has(json, "preset")) {
-        return clf__fail(CLF_FORMAT, "%s: \"preset\" is missing, which model_type clformer needs; add it",
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"preset\" is missing, but model_type clformer requires it; add the key",
                          json->path);
     }
     int preset = 0;
@@ -37,7 +38,7 @@ static clf_status read_preset(enum clf__system *system, const struct clf__json *
     return CLF_OK;
 }
 
-/* Refuses a class with only an encoder or a decoder, or with another head. */
+/* Rejects classes that are not an encoder-decoder, or that have a head other than a language model head. */
 static clf_status check_class(const struct clf__json *json)
 {
     const json_t *first = json_array_get(json_object_get(json->root, "architectures"), 0);
@@ -45,21 +46,21 @@ static clf_status check_class(const struct clf__json *json)
     const char *what = clf__family_refused_class(word);
     if (what) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: \"architectures\" is %.64s: %s; use an encoder-decoder that generates text",
+                         "%s: \"architectures\" is %.64s, %s; use an encoder-decoder that generates text",
                          json->path, word, what);
     }
     int is_whole = 1;
     CLF__TRY(clf__json_bool(json, "is_encoder_decoder", &is_whole));
     if (!is_whole) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: \"is_encoder_decoder\" is false: the model is encoder-only or decoder-only; "
+                         "%s: \"is_encoder_decoder\" is false, so the model is encoder-only or decoder-only; "
                          "use an encoder-decoder",
                          json->path);
     }
     return CLF_OK;
 }
 
-/* Finds the architecture by the class that saved a folder without "model_type". */
+/* Finds the architecture by the class in "architectures" if "model_type" is missing. */
 static clf_status read_class(enum clf__system *system, const struct clf__json *json, const char *known)
 {
     const json_t *classes = json_object_get(json->root, "architectures");
@@ -72,15 +73,14 @@ static clf_status read_class(enum clf__system *system, const struct clf__json *j
     const char *first = json_string_value(json_array_get(classes, 0));
     if (first) {
         const char *what = clf__family_refused_class(first);
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "%s: \"model_type\" is missing and \"architectures\" is %.64s%s%s; use an encoder-decoder of "
-            "type clformer, written by `clformer train`, or of the Hugging Face types %s",
-            json->path, first, what ? ": " : "", what ? what : "", known);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: \"model_type\" is missing and \"architectures\" is %.64s%s%s; use a model "
+                         "trained by clformer or an encoder-decoder of the Hugging Face types %s",
+                         json->path, first, what ? ": " : "", what ? what : "", known);
     }
     return clf__fail(CLF_FORMAT,
-                     "%s: \"model_type\" and \"architectures\" are missing; use a folder of type clformer, "
-                     "written by `clformer train`, or of the Hugging Face types %s",
+                     "%s: \"model_type\" and \"architectures\" are missing; use a model trained by clformer "
+                     "or an encoder-decoder of the Hugging Face types %s",
                      json->path, known);
 }
 
@@ -100,14 +100,14 @@ static clf_status read_system(enum clf__system *system, int *is_ours, const stru
     if (!clf__family_find_type(system, type)) {
         const char *what = clf__family_refused_type(type);
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: \"model_type\" is \"%.64s\"%s%s; use an encoder-decoder of type clformer, "
-                         "written by `clformer train`, or of the Hugging Face types %s",
+                         "%s: \"model_type\" is \"%.64s\"%s%s; use a model trained by clformer or an "
+                         "encoder-decoder of the Hugging Face types %s",
                          json->path, type, what ? ", " : "", what ? what : "", known);
     }
     return check_class(json);
 }
 
-/* Reads an id; null gives -1. */
+/* Reads an id; null means -1. */
 static clf_status read_id(const struct clf__json *json, const char *key, int *id)
 {
     if (json_is_null(json_object_get(json->root, key))) {
@@ -129,15 +129,15 @@ static clf_status read_ids(struct clf__config *config, const struct clf__json *j
                          &config->decoder_start_id);
 }
 
-/* Reads a flag that Hugging Face and jadore name differently. */
+/* Reads a flag with different names in Hugging Face and jadore folders. */
 static clf_status read_shared_flag(const struct clf__json *json, const char *key, const char *other, int *out)
 {
     int theirs = *out;
     CLF__TRY(clf__json_bool(json, key, out));
     CLF__TRY(clf__json_bool(json, other, &theirs));
     if (clf__json_has(json, key) && clf__json_has(json, other) && *out != theirs) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %s and \"%s\" is %s; they must agree", json->path, key,
-                         *out ? "true" : "false", other, theirs ? "true" : "false");
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is %s, but \"%s\" is %s; correct one of them", json->path,
+                         key, *out ? "true" : "false", other, theirs ? "true" : "false");
     }
     if (clf__json_has(json, other)) {
         *out = theirs;
@@ -163,7 +163,7 @@ static clf_status read_tied_sharing(struct clf__config *config, const struct clf
         return CLF_OK;
     }
     CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
-    if (clf__family_of(config->system)->ties_by_file) { /* the weights decide when they are loaded */
+    if (clf__family_of(config->system)->ties_by_file) { /* loading the weights decides */
         config->share_source_target = 1;
         config->share_target_output = tie;
         return CLF_OK;
@@ -171,11 +171,12 @@ static clf_status read_tied_sharing(struct clf__config *config, const struct clf
     CLF__TRY(clf__json_bool(json, "share_encoder_decoder_embeddings", &share));
     if (share && config->target_vocabulary != config->source_vocabulary) {
         clf__log(CLF_LOG_WARNING,
-                 "%s: \"decoder_vocab_size\" is %d but the shared vocabulary has %d; using the latter",
+                 "%s: \"decoder_vocab_size\" is %d, but the shared vocabulary has %d tokens; using the size "
+                 "of the shared vocabulary",
                  json->path, config->target_vocabulary, config->source_vocabulary);
         config->target_vocabulary = config->source_vocabulary;
     }
-    /* With shared but untied embeddings, transformers 5 has three separate matrices. */
+    /* transformers 5 has three separate matrices for embeddings that are shared but not tied. */
     config->share_source_target = share && tie;
     config->separate_vocabularies = !share && config->feature_size == 0;
     config->share_target_output = tie;
@@ -189,14 +190,15 @@ static clf_status read_sharing(struct clf__config *config, const struct clf__jso
     CLF__TRY(read_shared_flag(json, "tie_word_embeddings", "trg_emb_prj_weight_sharing",
                               &config->share_target_output));
     if (config->share_source_target && config->feature_size > 0) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: \"share_encoder_decoder_embeddings\" needs a source of tokens; set it to false",
-                         json->path);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: \"share_encoder_decoder_embeddings\" requires a source of tokens; set it to false",
+            json->path);
     }
     if (config->share_source_target && config->source_vocabulary != config->target_vocabulary) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"share_encoder_decoder_embeddings\" needs one vocabulary, but \"vocab_size\" "
-                         "is %d and \"decoder_vocab_size\" %d; correct one of them",
+                         "%s: \"share_encoder_decoder_embeddings\" requires vocabularies of equal size, but "
+                         "\"vocab_size\" is %d and \"decoder_vocab_size\" %d; correct one of them",
                          json->path, config->source_vocabulary, config->target_vocabulary);
     }
     return CLF_OK;
@@ -212,8 +214,10 @@ static clf_status read_scale(struct clf__config_choices *choices, const struct c
     int wanted = embedding;
     CLF__TRY(clf__json_bool(json, "scale_embedding", &wanted));
     if (wanted != embedding && clf__json_has(json, "scale_emb_or_prj")) {
-        return clf__fail(CLF_FORMAT, "%s: \"scale_embedding\" and \"scale_emb_or_prj\" contradict each other",
-                         json->path);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: \"scale_embedding\" and \"scale_emb_or_prj\" contradict each other; remove one of them",
+            json->path);
     }
     if (wanted != embedding) {
         place = wanted ? CLF__SCALE_EMBEDDING : CLF__SCALE_NONE;
@@ -222,8 +226,8 @@ static clf_status read_scale(struct clf__config_choices *choices, const struct c
     return CLF_OK;
 }
 
-/* "dropout" also applies to embeddings and, in some architectures, to activations without a separate key;
- * attention weights keep their own rate. */
+/* Reads dropout rates. "dropout" is the default for embeddings and, in some architectures, for activations,
+ * but not for attention weights. */
 static clf_status read_dropout(struct clf__config *config, const struct clf__json *json,
                                const struct clf__family *theirs)
 {
@@ -234,7 +238,7 @@ static clf_status read_dropout(struct clf__config *config, const struct clf__jso
     return clf__config_read_stage(config, json, CLF__KEY_RATE, theirs);
 }
 
-/* Reads keys that override derived values: the scales, and the framing of sources. */
+/* Reads keys that replace derived values: scales, and the framing of sources. */
 static clf_status read_derived(struct clf__config *config, const struct clf__json *json)
 {
     CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_DERIVED, NULL));
@@ -248,7 +252,7 @@ static clf_status read_derived(struct clf__config *config, const struct clf__jso
     return CLF_OK;
 }
 
-/* Reads keys that clformer folders may set and Hugging Face architectures fix. */
+/* Reads keys of clformer folders that Hugging Face architectures fix. */
 static clf_status read_ours(struct clf__config *config, struct clf__config_choices *choices,
                             const struct clf__json *json)
 {

@@ -67,7 +67,7 @@ int clf__config_hears_windows(const struct clf__config *config)
     return config->convolves_frames && clf__config_longest_source(config) == CLF__WINDOW_FRAMES;
 }
 
-/* Returns the maximum width, for keys and values alike, of a head that the device's local memory holds. */
+/* Returns the largest head width, for keys and values alike, that fits in the device's local memory. */
 static int widest_heads(const struct clf_device *device, int is_trained)
 {
     enum { STEP = 16, MOST = 1 << 16 };
@@ -99,7 +99,7 @@ static clf_status check_heads(const struct clf__config *config, const struct clf
         snprintf(keys, sizeof keys, "\"d_k\" %d and \"d_v\" %d", heads.key_width, heads.value_width);
     }
     return clf__fail(CLF_UNSUPPORTED,
-                     "%s%sconfig.json: %s: %s heads of this width need %zu bytes of %s but the device has "
+                     "%s%sconfig.json: %s: %s heads of this width need %zu bytes of %s, but the device has "
                      "%zu; %s supports head widths up to %d",
                      folder != NULL ? folder : "", folder != NULL ? "/" : "", keys, clf__side_word(side),
                      room.bytes, room.place, room.limit, is_trained ? "training" : "a model",

@@ -57,11 +57,11 @@ static clf_status refuse(const struct clf__names *names, const char *folder, con
     if (status == CLF_OK && names->count == 0) {
         status =
             clf__fail(CLF_BAD_ARGUMENT,
-                      "%s: has no tasks (\"%s\" in config.json), so \"%.80s\" is unknown; remove the task",
+                      "%s: no tasks in config.json (\"%s\"), so there is no task \"%.80s\"; remove the task",
                       folder, tasks_key, task);
     } else if (status == CLF_OK) {
         status =
-            clf__fail(CLF_BAD_ARGUMENT, "%s: has no task \"%.80s\"%s%s%s; use one of %s", folder, task,
+            clf__fail(CLF_BAD_ARGUMENT, "%s: no task \"%.80s\"%s%s%s; use one of %s", folder, task,
                       nearest.best != NULL ? " (did you mean \"" : "",
                       nearest.best != NULL ? nearest.best : "", nearest.best != NULL ? "\"?)" : "", list);
     }
@@ -69,7 +69,7 @@ static clf_status refuse(const struct clf__names *names, const char *folder, con
     return status;
 }
 
-/* Finds the object of a task; borrowed. */
+/* Finds the object of a task; the caller does not own it. */
 static clf_status find_task(json_t **out, const struct clf__json *json, const char *folder, const char *task)
 {
     *out = json_object_get(json_object_get(json->root, tasks_key), task);
@@ -97,7 +97,7 @@ static clf_status read_prefix(char **out, const struct clf__json *json, json_t *
     return clf__copy_string(out, prefix);
 }
 
-/* Parses the configuration of a task, whose keys override the folder's decoding keys, as in transformers'
+/* Parses the configuration of a task, whose keys replace the folder's decoding keys, as in transformers'
  * pipelines. */
 static clf_status parse(struct clf__config *config, const struct clf__json *json,
                         const struct clf__json *generation, json_t *task)

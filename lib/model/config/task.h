@@ -1,16 +1,17 @@
-/* Tasks of a model: "task_specific_params" in config.json, each with a source prefix and decoding keys. */
+/* Tasks of a model ("task_specific_params" in config.json), each with a source prefix and decoding keys. */
 #ifndef CLF_CONFIG_TASK_H
 #define CLF_CONFIG_TASK_H
 
 #include "base/file.h"
 #include "model/config/types.h"
 
-/* Lists the task names, sorted; empty if config.json has none or does not exist. */
+/* Lists the task names in alphabetical order. The list is empty if config.json does not exist or has no
+ * tasks. */
 clf_status clf__config_task_names(struct clf__names *out, const char *folder);
 
-/* Reads the configuration of a Hugging Face folder with the decoding keys of a task, and the source prefix,
- * which the caller frees ("": none). CLF_BAD_ARGUMENT with a list of tasks if the name is unknown. On failure
- * *out is empty. */
+/* Reads the configuration of a Hugging Face folder for a task, and the source prefix, which the caller frees
+ * ("" if none). For an unknown task, returns CLF_BAD_ARGUMENT with the list of tasks. On failure *out is
+ * empty. */
 clf_status clf__config_load_task(struct clf__config *out, char **prefix, const char *folder,
                                  const char *task);
 

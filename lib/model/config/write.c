@@ -9,7 +9,7 @@
 #include "model/config/keys.h"
 #include "model/config/write.h"
 
-/* Both files under construction; `failed`: jansson ran out of memory. */
+/* The content of both files; `failed`: out of memory. */
 struct draft {
     const struct clf__model_description *description;
     enum clf__system system;
@@ -27,7 +27,7 @@ static json_t *id_or_null(int id)
     return id >= 0 ? json_integer(id) : json_null();
 }
 
-/* Sets the sizes, which are always written so that readers need not know the preset. */
+/* Sets the sizes, which are always written so that readers do not need to know the preset. */
 static void set_sizes(struct draft *draft)
 {
     struct clf__config preset;
@@ -81,7 +81,7 @@ int clf__model_has_key(const char *key, size_t length)
     return find_choice(key, length) != NULL;
 }
 
-/* Sets "KEY=VALUE" under the architecture's name for the key. */
+/* Sets KEY=VALUE under the architecture's name of the key. */
 static void set_choice(struct draft *draft, json_t *object, const char *name, const char *word)
 {
     char *renamed = NULL;
@@ -95,15 +95,16 @@ static clf_status take_choice(struct draft *draft, const char *word)
     size_t length = strcspn(word, "=");
     const struct clf__config_key *key = find_choice(word, length);
     if (key == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "\"%.*s\" is not a key of config.json that can be set",
+        return clf__fail(CLF_BAD_ARGUMENT, "\"%.*s\" is not a key of config.json that can be set; remove it",
                          length < 64 ? (int)length : 64, word);
     }
     const struct clf__family *family = clf__family_of(draft->system);
     const char *name = clf__family_key_name(family, key->name, NULL);
     int is_fixed = !(key->uses & CLF__KEY_EVERY) && !clf__family_has_key(family, key->name);
     if (family->hugging_face && (is_fixed || name == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "\"%s\" cannot be set for the preset %s, which fixes it",
-                         key->name, clf__system_word(draft->system));
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "\"%s\" cannot be set, because the preset %s fixes it; remove the key", key->name,
+                         clf__system_word(draft->system));
     }
     json_t *object = key->uses & CLF__KEY_GENERATION ? draft->generation : draft->config;
     set_choice(draft, object, name, word);
@@ -122,14 +123,14 @@ static clf_status take_choices(struct draft *draft)
     return CLF_OK;
 }
 
-/* Sets the maximum output length, because transformers' default is 20 tokens. */
+/* Sets the maximum output length, because transformers' default is only 20 tokens. */
 static void set_longest(struct draft *draft, const struct clf__config *config)
 {
     if (!json_object_get(draft->generation, "max_length") &&
         !json_object_get(draft->generation, "max_new_tokens")) {
         int searches_all = clf__family_of(config->system)->searches_all_positions;
         int longest = searches_all ? config->decoder_max_positions : config->generation.max_length;
-        /* transformers counts the start token, which has a position */
+        /* transformers also counts the start token, which uses a position */
         longest += longest < config->decoder_max_positions;
         set(draft, draft->generation, "max_length", json_integer(longest));
     }
@@ -139,7 +140,7 @@ static clf_status write_file(const struct draft *draft, const char *folder, cons
                              const json_t *object)
 {
     if (draft->failed) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to write the configuration");
     }
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, folder, name));
@@ -148,24 +149,26 @@ static clf_status write_file(const struct draft *draft, const char *folder, cons
     return status;
 }
 
-/* Parses the result, because only the whole configuration can be validated. */
+/* Checks the parsed configuration: values can be validated only together. */
 static clf_status check(const struct clf__config *config, const struct clf__model_description *description)
 {
     if (description->separate_vocabularies && !config->separate_vocabularies) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "source and target with separate vocabularies cannot share embeddings");
+                         "source and target cannot share embeddings, because their vocabularies are "
+                         "separate; use one vocabulary or separate embeddings");
     }
     if (!description->separate_vocabularies && config->separate_vocabularies) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the preset marian with one vocabulary must share embeddings; "
+        return clf__fail(CLF_BAD_ARGUMENT, "the preset marian requires shared embeddings for one vocabulary; "
                                            "share them, or use two vocabularies");
     }
     if ((config->feature_size > 0) != (description->source_vocabulary == 0)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the source must be either frames (\"feature_size\") or text");
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the source must be either frames (\"feature_size\") or text; remove one of them");
     }
     return CLF_OK;
 }
 
-/* Sets a missing limit of the tokenizer to the limit of the model. */
+/* Sets the tokenizer's length limit to the model's if the tokenizer has none. */
 static clf_status limit_tokenizer(const char *folder, int longest)
 {
     struct clf__json json;
@@ -211,13 +214,13 @@ static clf_status write_both(struct draft *draft, const char *folder)
     return status;
 }
 
-/* Parses and checks the draft like the files of a folder. */
+/* Parses and checks the draft as if it were read from files. */
 static clf_status check_draft(struct draft *draft, const char *name)
 {
     const struct clf__model_description *description = draft->description;
     CLF__TRY(fill(draft));
     if (draft->failed) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to write the configuration");
     }
     struct clf__config config = {0};
     const struct clf__json config_json = {draft->config, (char *)name};
@@ -237,7 +240,8 @@ static clf_status draft_open(struct draft *draft, const struct clf__model_descri
 {
     *draft = (struct draft){.description = description};
     if (!clf__family_find(&draft->system, description->preset)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there is no preset \"%.64s\"", description->preset);
+        return clf__fail(CLF_BAD_ARGUMENT, "unknown preset \"%.64s\"; use the name of a supported preset",
+                         description->preset);
     }
     draft->config = json_object();
     draft->generation = json_object();

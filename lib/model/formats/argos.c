@@ -1,5 +1,5 @@
 /* Unpacked Argos Translate packages: a CTranslate2 folder model/, a SentencePiece model or BPE merges, and
- * metadata.json (its package.py, translate.py, tokenizer.py). */
+ * metadata.json (see package.py, translate.py and tokenizer.py in Argos Translate). */
 #include <string.h>
 
 #include "base/file.h"
@@ -28,11 +28,14 @@ static clf_status check_metadata(const struct clf__json *metadata)
     CLF__TRY(clf__json_string(metadata, "type", &type));
     return type == NULL || strcmp(type, "translate") == 0
                ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED, "%s: \"type\" is \"%.60s\"; use a package for translation",
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: \"type\" is \"%.60s\", but only \"translate\" is supported; use a "
+                           "translation package",
                            metadata->path, type);
 }
 
-/* Segmenter files: SentencePiece, or BPE on Moses words. SentencePiece takes precedence. */
+/* Segmenter files: SentencePiece, or BPE on words split by the Moses tokenizer. SentencePiece takes
+ * precedence. */
 static const char sentencepiece[] = "sentencepiece.model", pairs[] = "bpe.model";
 
 static clf_status find_pairs(int *out, const char *folder)
@@ -41,25 +44,26 @@ static clf_status find_pairs(int *out, const char *folder)
     CLF__TRY(clf__file_exists_in(&has_other, folder, sentencepiece));
     CLF__TRY(clf__file_exists_in(out, folder, pairs));
     *out = *out && !has_other;
-    return *out || has_other ? CLF_OK
-                             : clf__fail(CLF_FILE, "%s: has neither %s nor %s; unpack the package again",
-                                         folder, sentencepiece, pairs);
+    return *out || has_other
+               ? CLF_OK
+               : clf__fail(CLF_FILE, "%s: neither %s nor %s in the package; download the package again",
+                           folder, sentencepiece, pairs);
 }
 
-/* Reads a language code; NULL: none. */
+/* Reads a language code; *out is NULL if there is none. */
 static clf_status read_language(const char **out, const struct clf__json *metadata, const char *key,
                                 int is_needed)
 {
     CLF__TRY(clf__json_string(metadata, key, out));
     return *out != NULL || !is_needed
                ? CLF_OK
-               : clf__fail(CLF_FORMAT,
-                           "%s: has no \"%s\", which the tokenizer of %s needs; download the package again",
-                           metadata->path, key, pairs);
+               : clf__fail(
+                     CLF_FORMAT,
+                     "%s: \"%s\" is missing, but the tokenizer of %s requires it; download the package again",
+                     metadata->path, key, pairs);
 }
 
-/* Reads "target_prefix", a token at the start of every translation. The token is not part of the text, but
- * counts towards the length. */
+/* Reads "target_prefix", the first token of every translation, which is not part of the text. */
 static clf_status read_prefix(struct clf__config *out, const struct clf__json *metadata, const char *model)
 {
     const char *prefix = NULL;
@@ -70,12 +74,13 @@ static clf_status read_prefix(struct clf__config *out, const struct clf__json *m
     CLF__TRY(clf__ctranslate2_find_target(&out->forced_first, model, prefix));
     return out->forced_first >= 0 ? CLF_OK
                                   : clf__fail(CLF_FORMAT,
-                                              "%s: \"target_prefix\" is \"%.60s\", which is not in the "
-                                              "model's vocabulary; download the package again",
+                                              "%s: \"target_prefix\" \"%.60s\" is not in the model's "
+                                              "vocabulary; download the package again",
                                               metadata->path, prefix);
 }
 
-/* Reads the configuration of an Argos model: four beams and a length penalty of 0.2, unlike CTranslate2. */
+/* Reads the configuration. Unlike CTranslate2, Argos Translate uses four beams and a length penalty of 0.2.
+ */
 static clf_status read_parts(struct clf__config *out, const struct clf__json *metadata, const char *model)
 {
     CLF__TRY(check_metadata(metadata));

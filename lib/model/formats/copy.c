@@ -31,7 +31,7 @@ static int begins_with_any(const char *name, const char *const *starts)
     return 0;
 }
 
-/* Returns whether a file is a tokenizer, a configuration, a word list or documentation. */
+/* Returns 1 for tokenizers, configurations, word lists and documentation. */
 static int is_known(const char *name)
 {
     static const char *const ends[] = {".json", ".txt",      ".model", ".spm",   ".vocab", ".yml", ".yaml",
@@ -43,8 +43,8 @@ static int is_known(const char *name)
            !ends_with_any(name, weights) && strcmp(name, "state.json") != 0;
 }
 
-/* Returns whether loading the model needs a file. Such files are copied even through links out of the folder;
- * otherwise the new folder would be incomplete. */
+/* Returns 1 if loading the model requires the file. Such files are copied even from links that lead outside
+ * the folder. */
 static int is_of_model(const char *name)
 {
     static const char *const names[] = {
@@ -89,7 +89,7 @@ static int is_of_model(const char *name)
     return 0;
 }
 
-/* Returns 1 if a path is below a folder; both paths must be resolved. */
+/* Returns 1 if a path is inside a folder; both paths must be resolved. */
 static int is_below(const char *real, const char *folder)
 {
     size_t length = strlen(folder);
@@ -97,8 +97,8 @@ static int is_below(const char *real, const char *folder)
            (real[length] == '/' || (length > 0 && folder[length - 1] == '/'));
 }
 
-/* Returns whether a file is below the folder, or in the same repository of the huggingface_hub cache, where
- * models--NAME/snapshots/REVISION links to models--NAME/blobs. */
+/* Returns 1 if a file is in the folder or in the same repository of the huggingface_hub cache, where
+ * models--NAME/snapshots/REVISION contains links to models--NAME/blobs. */
 static int is_in_tree(const char *real, const char *folder)
 {
     static const char snapshots[] = "/snapshots/";
@@ -116,12 +116,12 @@ static int is_in_tree(const char *real, const char *folder)
     return is_blob;
 }
 
-/* Returns 1 for a regular file below the folder. */
+/* Returns 1 for a regular file to copy. */
 static int is_own(const char *path, const char *name, const char *folder)
 {
     struct stat about;
     if (stat(path, &about) != 0) {
-        return is_of_model(name); /* then copying the file reports the error */
+        return is_of_model(name); /* copying the file then reports the error */
     }
     if (!S_ISREG(about.st_mode)) {
         return 0;
@@ -132,7 +132,10 @@ static int is_own(const char *path, const char *name, const char *folder)
     char *real = realpath(path, NULL), *real_folder = realpath(folder, NULL);
     int is_inside = real != NULL && real_folder != NULL && is_in_tree(real, real_folder);
     if (!is_inside) {
-        clf__log(CLF_LOG_WARNING, "%s: is a link out of the model's folder; it is not copied", path);
+        clf__log(
+            CLF_LOG_WARNING,
+            "%s: not copied, because the link leads outside the model folder; copy the file if you need it",
+            path);
     }
     free(real);
     free(real_folder);

@@ -4,9 +4,9 @@
 
 #include "base/status.h"
 
-/* Copies the tokenizers, settings, word lists and documents of a folder, except weights, names for which
- * `leaves` returns 1 (NULL: none), and files that the target already has. Only regular files in the folder's
- * tree are copied, or links to files that loading needs. CLF_INTERRUPTED if the program requests it. */
+/* Copies tokenizers, settings, word lists and documents, but not weights, files for which `leaves` (NULL:
+ * none) returns 1, or files that the target already has. Skips links that lead outside the folder, except for
+ * files that loading needs. Returns CLF_INTERRUPTED if the program requests it. */
 clf_status clf__format_copy_others(const char *target, const char *folder, int (*leaves)(const char *name));
 
 #endif

@@ -16,7 +16,7 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return clf__ctranslate2_load_tokenizer(out, &text, config);
 }
 
-/* Tests for a CTranslate2 folder: model.bin with a vocabulary and without Hugging Face weights, or converted
+/* Detects a CTranslate2 folder: model.bin with a vocabulary and no Hugging Face weights, or converted
  * weights. */
 static clf_status find_folder(int *is_one, const char *folder)
 {

@@ -15,21 +15,21 @@
 enum {
     LATEST_REVISION = 7,
     NAME_BYTES = 160,
-    LONGEST_SOURCE = 1024, /* CTranslate2's max_input_length, unless a table is shorter */
+    LONGEST_SOURCE = 1024, /* CTranslate2's default max_input_length; position tables may be shorter */
     NO_LIMIT = 1 << 20,
     MOST_LAYERS = 1024,
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* State of reading a configuration. */
+/* The state of reading a configuration. */
 struct reading {
     struct clf__config *config;
     const struct clf__weights *weights;
     const char *path; /* path of model.bin */
 };
 
-/* --- Properties from tensor names and shapes --- */
+/* --- Properties derived from names and shapes of tensors --- */
 
 static const struct clf__stored_tensor *find(const struct reading *reading, int side, const char *rest)
 {
@@ -38,15 +38,16 @@ static const struct clf__stored_tensor *find(const struct reading *reading, int 
     return clf__weights_find(reading->weights, name);
 }
 
-/* Reads the rows and columns of a weight; CLF_FORMAT if it is missing. */
+/* Reads the rows and columns of a weight. Returns CLF_FORMAT if there is no such matrix. */
 static clf_status read_shape(const struct reading *reading, int side, const char *rest, int *rows,
                              int *columns)
 {
     const struct clf__stored_tensor *tensor = find(reading, side, rest);
     if (tensor == NULL || tensor->dimensions != 2 || tensor->shape[0] < 1 || tensor->shape[1] < 1 ||
         tensor->shape[0] > CLF__MAX_VOCABULARY || tensor->shape[1] > CLF__CONFIG_MOST_WIDTH) {
-        return clf__fail(CLF_FORMAT, "%s: the matrix \"model.%s.%s\" is %s; download it again", reading->path,
-                         clf__ctranslate2_sides[side], rest, tensor == NULL ? "missing" : "no matrix");
+        return clf__fail(CLF_FORMAT, "%s: the matrix \"model.%s.%s\" is %s; download the file again",
+                         reading->path, clf__ctranslate2_sides[side], rest,
+                         tensor == NULL ? "missing" : "no matrix");
     }
     *rows = (int)tensor->shape[0];
     *columns = (int)tensor->shape[1];
@@ -68,7 +69,7 @@ static int same_place(const struct clf__stored_tensor *a, const struct clf__stor
     return a != NULL && b != NULL && a->offset == b->offset;
 }
 
-/* Reads whether sources are tokens, or frames that pass convolutions. */
+/* Determines whether the input of the encoder is tokens or frames (which pass through convolutions). */
 static clf_status read_source(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -81,7 +82,7 @@ static clf_status read_source(const struct reading *reading)
     if (convolution->dimensions != 3 || shape[1] < 1 || shape[1] > CLF__CONFIG_MOST_WIDTH) {
         return clf__fail(
             CLF_FORMAT,
-            "%s: \"encoder/conv1/weight\" is not a three-dimensional convolution; download it again",
+            "%s: \"encoder/conv1/weight\" is not a three-dimensional convolution; download the file again",
             reading->path);
     }
     config->convolves_frames = 1;
@@ -99,12 +100,12 @@ static clf_status read_sizes(const struct reading *reading)
     config->encoder_layers = count_layers(reading, 0);
     config->decoder_layers = count_layers(reading, 1);
     if (config->encoder_layers == 0 || config->decoder_layers == 0) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: has no layers of %s; use an encoder-decoder", reading->path,
+        return clf__fail(CLF_UNSUPPORTED, "%s: no %s layers; use an encoder-decoder", reading->path,
                          clf__ctranslate2_sides[config->encoder_layers != 0]);
     }
     CLF__TRY(read_shape(reading, 0, "layers.0.fc1.weight", &config->encoder_ffn, &width));
     CLF__TRY(read_shape(reading, 1, "layers.0.fc1.weight", &config->decoder_ffn, &width));
-    /* A missing number of heads is 16 for TransformerBig, otherwise 8. */
+    /* The default number of heads is 16 for TransformerBig, otherwise 8. */
     const char *name = clf__ctranslate2_specification(reading->weights).name;
     int heads = name != NULL && strcmp(name, "TransformerBig") == 0 ? 16 : 8;
     config->encoder_heads = config->decoder_heads = heads;
@@ -114,28 +115,29 @@ static clf_status read_sizes(const struct reading *reading)
                                        &config->decoder_heads));
     CLF__TRY(read_shape(reading, 0, "layers.0.self_attn.q_proj.weight", &keys, &width));
     if (keys % config->encoder_heads != 0 || keys % config->decoder_heads != 0) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: %d columns of keys are not divisible by %d and %d heads; download it again",
-                         reading->path, keys, config->encoder_heads, config->decoder_heads);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: the %d columns of the keys are not divisible by %d and %d heads; download the file again",
+            reading->path, keys, config->encoder_heads, config->decoder_heads);
     }
     config->encoder_key_width = config->encoder_value_width = keys / config->encoder_heads;
     config->decoder_key_width = config->decoder_value_width = keys / config->decoder_heads;
     return CLF_OK;
 }
 
-/* Reads a flag that must be equal on both sides. */
+/* Reads a flag that must be the same in encoder and decoder. */
 static clf_status read_switch(const struct reading *reading, const char *rest, int *out)
 {
     int encoder = find(reading, 0, rest) != NULL, decoder = find(reading, 1, rest) != NULL;
     *out = encoder;
-    return encoder == decoder ? CLF_OK
-                              : clf__fail(CLF_UNSUPPORTED,
-                                          "%s: \"%s\" is only in the %s, which is not supported; use the "
-                                          "folder that it was converted from",
-                                          reading->path, rest, clf__ctranslate2_sides[!encoder]);
+    return encoder == decoder
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: \"%s\" exists only in the %s, which is not supported; use the original model",
+                           reading->path, rest, clf__ctranslate2_sides[!encoder]);
 }
 
-/* Reads a number that must be equal on both sides. */
+/* Reads a number that must be the same in encoder and decoder. */
 static clf_status read_shared(const struct reading *reading, const char *word, int high, int fallback,
                               int *out)
 {
@@ -163,7 +165,7 @@ static clf_status read_norms(const struct reading *reading, float epsilon)
     return CLF_OK;
 }
 
-/* Reads the activation, which CTranslate2 stores as a code. */
+/* Reads the activation, stored as a code. */
 static clf_status read_activation(const struct reading *reading)
 {
     static const struct {
@@ -173,23 +175,23 @@ static clf_status read_activation(const struct reading *reading)
                  {CLF__GELU_TANH, NULL},
                  {CLF__SILU, NULL},
                  {CLF__GELU_ERF, NULL},
-                 {CLF__RELU, "GELU's sigmoid form"},
+                 {CLF__RELU, "GELU with a sigmoid"},
                  {CLF__RELU, "tanh"},
                  {CLF__RELU, "the sigmoid"}};
     int code = 0;
-    /* An encoder of frames always has GELU, and norms before sub-layers. */
+    /* For frames the defaults are GELU and norms before the sub-layers. */
     CLF__TRY(read_shared(reading, "activation", (int)COUNT(codes) - 1,
                          reading->config->convolves_frames ? 3 : 0, &code));
     if (codes[code].refused != NULL) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: its activation is %s, which is not supported", reading->path,
-                         codes[code].refused);
+        return clf__fail(CLF_UNSUPPORTED, "%s: the activation %s is not supported; use another model",
+                         reading->path, codes[code].refused);
     }
     reading->config->activation = codes[code].activation;
     CLF__TRY(read_switch(reading, "layers.0.fc_gate.weight", &reading->config->ffn_gated));
     return read_switch(reading, "layers.0.fc1.bias", &reading->config->ffn_bias);
 }
 
-/* Checks that all layers scale queries by the same factor; different factors are not supported. */
+/* Checks that all layers scale queries by the same factor. */
 static clf_status check_queries_scales(const struct reading *reading, float expected)
 {
     for (int i = 0; i < clf__weights_count(reading->weights); i++) {
@@ -200,7 +202,7 @@ static clf_status check_queries_scales(const struct reading *reading, float expe
         }
         if (fabsf(scale - expected) > 1e-6f) {
             return clf__fail(CLF_UNSUPPORTED,
-                             "%s: \"%.100s\" is %g, but %g in the encoder's first layer; only one value for "
+                             "%s: \"%.100s\" is %g, but %g in the first encoder layer; only one value for "
                              "all layers is supported",
                              reading->path, tensor->name, (double)scale, (double)expected);
         }
@@ -208,7 +210,7 @@ static clf_status check_queries_scales(const struct reading *reading, float expe
     return CLF_OK;
 }
 
-/* Reads the scale of the queries: 1 / sqrt(K) unless stored. */
+/* Reads whether queries are scaled by 1 / sqrt(K), the default. */
 static clf_status read_attention(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -222,9 +224,10 @@ static clf_status read_attention(const struct reading *reading)
     CLF__TRY(check_queries_scales(reading, scale));
     config->attention_scaled = fabsf(scale - usual) < 1e-6f * usual;
     if (!config->attention_scaled && fabsf(scale - 1.0f) > 1e-6f) {
-        return clf__fail(CLF_UNSUPPORTED,
-                         "%s: \"queries_scale\" is %g; only 1 and 1/sqrt of the head width are supported",
-                         reading->path, (double)scale);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: \"queries_scale\" is %g, but only 1 and 1/sqrt(head width) are supported; use another model",
+            reading->path, (double)scale);
     }
     return CLF_OK;
 }
@@ -260,13 +263,14 @@ static clf_status read_both_positions(const struct reading *reading)
     CLF__TRY(read_positions(reading, 1, &config->decoder_positions, &config->decoder_max_positions));
     if (config->encoder_positions != config->decoder_positions) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: encoder and decoder have different kinds of positions, which is not supported",
+                         "%s: encoder and decoder have different types of positions, which is not supported; "
+                         "use another model",
                          reading->path);
     }
     return CLF_OK;
 }
 
-/* Reads the embedding scale: an integer switches sqrt(D) on or off; without a stored value, it is on. */
+/* Reads the embedding scale. An integer switches the factor sqrt(D) on or off; it is on by default. */
 static clf_status read_embedding_scale(const struct reading *reading, int side, float *out)
 {
     const struct clf__stored_tensor *setting =
@@ -290,7 +294,7 @@ static clf_status read_embeddings(const struct reading *reading)
     const struct clf__stored_tensor *source = find(reading, 0, "embed_tokens.weight");
     const struct clf__stored_tensor *target = find(reading, 1, "embed_tokens.weight");
     config->precision = clf__stored_tensor_is_int8(target) ? CLF__PRECISION_INT8 : CLF__PRECISION_FP32;
-    CLF__TRY(clf__format_said_precision(config, reading->weights));
+    CLF__TRY(clf__format_read_precision(config, reading->weights));
     config->share_source_target = source != NULL && same_place(source, target);
     config->share_target_output = same_place(target, projection);
     config->logits_bias = clf__weights_find(reading->weights, "final_logits_bias") != NULL;
@@ -300,8 +304,8 @@ static clf_status read_embeddings(const struct reading *reading)
     return clf__ctranslate2_read_setting(reading->weights, 1, "scale_outputs", 1.0f, &config->output_scale);
 }
 
-/* Reads the heads for alignment. The default is one head of the last layer. Negative layers count from the
- * end: -1 is the last. */
+/* Reads the alignment heads; the default is one head of the last layer. Negative layers count from the end:
+ * -1 is the last. */
 static clf_status read_alignment(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -322,7 +326,7 @@ static clf_status find_token(int *id, const struct clf__vocabulary *vocabulary, 
     *id = token != NULL ? clf__vocabulary_id(vocabulary, token, strlen(token)) : -1;
     return *id >= 0 || !is_needed
                ? CLF_OK
-               : clf__fail(CLF_FORMAT, "%s: has no \"%.80s\", the end token; download it again",
+               : clf__fail(CLF_FORMAT, "%s: the end token \"%.80s\" is missing; download the file again",
                            vocabulary->path, token != NULL ? token : "eos_token");
 }
 
@@ -338,13 +342,13 @@ static clf_status set_tokens(const struct reading *reading, const struct clf__ct
     CLF__TRY(find_token(&config->decoder_start_id, target, tokens->decoder_start, 0));
     CLF__TRY(clf__ctranslate2_read_int(reading->weights, 1, "start_from_zero_embedding", 0, 1, &zero));
     config->start_is_given = !zero && tokens->decoder_start == NULL;
-    if (zero) { /* decoding starts from an embedding of zeros, which is id -1 */
+    if (zero) { /* decoding starts from an embedding of zeros, which has id -1 */
         config->decoder_start_id = -1;
     } else if (!config->start_is_given && config->decoder_start_id < 0) {
-        return clf__fail(CLF_UNSUPPORTED,
-                         "%s: the decoder's start token \"%.80s\" is not in the vocabulary; use the folder "
-                         "that it was converted from",
-                         reading->path, tokens->decoder_start);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: the decoder's start token \"%.80s\" is not in the vocabulary; use the original model",
+            reading->path, tokens->decoder_start);
     }
     CLF__TRY(find_token(&source_id, source, tokens->end, tokens->adds_end));
     config->source_end_id = tokens->adds_end ? source_id : -1;
@@ -354,12 +358,12 @@ static clf_status set_tokens(const struct reading *reading, const struct clf__ct
     return CLF_OK;
 }
 
-/* Sets the decoding defaults of CTranslate2. */
+/* Sets CTranslate2's decoding defaults. */
 static void set_generation(struct clf__config *config)
 {
     enum { LONGEST_OUTPUT = 256, BEAMS = 2 };
     int limit = config->decoder_max_positions;
-    struct clf__search_options *options = &config->generation; /* initialised by the preset */
+    struct clf__search_options *options = &config->generation; /* initialised by preset */
     options->beams = BEAMS;
     options->vocabulary = config->target_vocabulary;
     options->start_id = config->decoder_start_id;
@@ -405,7 +409,8 @@ static clf_status read_frames_decoding(struct clf__config *config, const char *f
     return status;
 }
 
-/* Reads the tokens of a model of frames, which only the target has. CTranslate2 defines their names. */
+/* Sets the tokens of a model whose input is frames: CTranslate2 defines their names, and only the target has
+ * a vocabulary. */
 static clf_status read_frames_text(const struct reading *reading, const char *folder)
 {
     static char end[] = CLF__CTRANSLATE2_FRAMES_END, start[] = "<|startoftranscript|>";
@@ -426,14 +431,16 @@ static clf_status check_specification(const struct reading *reading)
                                         "WhisperSpec"};
     struct clf__specification specification = clf__ctranslate2_specification(reading->weights);
     if (!clf__ctranslate2_is_listed(specification.name, known, COUNT(known))) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: is a %.60s; use an encoder-decoder (TransformerSpec)",
-                         reading->path, specification.name);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: the specification %.60s is not supported; use an encoder-decoder (TransformerSpec)",
+            reading->path, specification.name);
     }
     return specification.revision <= LATEST_REVISION
                ? CLF_OK
                : clf__fail(CLF_UNSUPPORTED,
-                           "%s: has revision %d of %s, but only revisions up to %d are supported; convert it "
-                           "with an older release",
+                           "%s: revision %d of %s is not supported, only revisions up to %d; convert the "
+                           "model with an older release of CTranslate2",
                            reading->path, specification.revision, specification.name, LATEST_REVISION);
 }
 

@@ -1,4 +1,4 @@
-/* Writes folders with converted weights in place of model.bin, keeping its settings. */
+/* Writes folders with converted weights instead of model.bin and keeps the settings of model.bin. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -41,7 +41,7 @@ clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder
                       version_key, version, revision_key, revision);
         status = out->metadata != NULL
                      ? CLF_OK
-                     : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
+                     : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to write the configuration");
     }
     clf__free(version);
     clf__free(revision);
@@ -51,6 +51,6 @@ clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder
 clf_status clf__ctranslate2_copy_files(const char *target, const char *folder,
                                        const struct clf__format_weights *weights)
 {
-    (void)weights; /* described beside the weights */
+    (void)weights; /* the weights' type is described in the weights file */
     return clf__format_copy_others(target, folder, NULL);
 }

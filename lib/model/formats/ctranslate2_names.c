@@ -1,5 +1,5 @@
-/* Maps CTranslate2's variable names to canonical names. CTranslate2 fuses some matrices that are separate
- * here; the reverse never occurs. */
+/* Maps CTranslate2's variable names to canonical names. CTranslate2 fuses some matrices that are separate in
+ * clformer, never the reverse. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 
 enum { MOST_PARTS = 3, NAME_BYTES = 160 };
 
-/* A pair of names; `#` stands for a layer number. */
+/* A pair of names; `#` is a placeholder for a layer number. */
 struct rule {
     const char *theirs;
-    const char *ours[MOST_PARTS]; /* names of the row groups; only one if the second is NULL */
+    const char *ours[MOST_PARTS]; /* names of the row groups; the second is NULL if there is only one */
 };
 
 /* clang-format off */
@@ -36,10 +36,10 @@ static const struct rule stack_rules[] = {
     {"conv1/", {"conv1.", NULL, NULL}},
     {"conv2/", {"conv2.", NULL, NULL}},
 };
-/* Last words of names: CTranslate2's and canonical. */
+/* Last components of names: CTranslate2's, canonical. */
 static const char *const endings[][2] = {
     {"weight", "weight"}, {"bias", "bias"}, {"gamma", "weight"}, {"beta", "bias"}};
-/* Whole names: CTranslate2's and canonical. */
+/* Whole names: CTranslate2's, canonical. */
 static const char *const others[][2] = {
     {"encoder/position_encodings/encodings", "model.encoder.embed_positions.weight"},
     {"decoder/position_encodings/encodings", "model.decoder.embed_positions.weight"},
@@ -64,7 +64,7 @@ static const char *find_ending(const char *word)
     return NULL;
 }
 
-/* Adds the parts of a tensor whose name is `prefix` followed by `name`; sets *found if a rule matches. */
+/* Adds the parts of the tensor named `prefix` followed by `name`; sets *found if a rule matches. */
 static clf_status add_parts(struct clf__weights *weights, const struct clf__stored_tensor *tensor,
                             const struct rule *rules, size_t rule_count, const char *prefix, const char *name,
                             int *found)
@@ -94,7 +94,7 @@ int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor)
     return tensor->dimensions == 0 || is_text;
 }
 
-/* Returns whether a bias is an alias: T5's bias is stored for the first layer and aliased in the others. */
+/* Returns 1 if a bias is an alias: T5's bias is stored for the first layer and is an alias in the others. */
 static int is_repeated(const struct clf__weights *weights, const struct clf__stored_tensor *tensor,
                        const char *side)
 {
@@ -135,7 +135,8 @@ static clf_status map_weight(struct clf__weights *weights, const struct clf__sto
     return found ? CLF_OK : clf__weights_add(weights, tensor, tensor->name);
 }
 
-/* Words of TensorFlow names in revision 1, in order of lookup; only the first occurrence is renamed. */
+/* Replacements in TensorFlow names of revision 1, in order of lookup; only the first occurrence is replaced.
+ */
 static const char *const old_words[][2] = {{"transformer/", ""},
                                            {":0", ""},
                                            {"w_embs", "embeddings/weight"},
@@ -147,7 +148,7 @@ static const char *const old_words[][2] = {{"transformer/", ""},
                                            {"masked_multi_head", "self_attention"},
                                            {"multi_head", NULL}};
 
-/* Replaces the words of TensorFlow by those of later revisions. */
+/* Replaces words in a TensorFlow name by the words of later revisions. */
 static void rename_old(char *name, const char *old)
 {
     snprintf(name, NAME_BYTES, "%s", old);
@@ -165,7 +166,7 @@ static void rename_old(char *name, const char *old)
     }
 }
 
-/* Adds the other canonical names of a matrix that is stored once. */
+/* Adds a tensor under the other canonical names that share it. */
 static clf_status map_converted(struct clf__weights *weights, const struct clf__stored_tensor *tensor)
 {
     static const char shared[] = "model.shared.weight", target[] = "model.decoder.embed_tokens.weight",

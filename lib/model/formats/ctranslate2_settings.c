@@ -1,4 +1,4 @@
-/* Numbers and strings in model.bin besides weights. */
+/* Settings in model.bin: the variables that are not weights. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@ enum { NAME_BYTES = 160 };
 
 const char *const clf__ctranslate2_sides[2] = {"encoder", "decoder"};
 
-/* Settings read below, and settings that have no effect here. */
+/* Settings that are read below or have no effect here. */
 static const char *const known_settings[] = {"num_heads",
                                              "pre_norm",
                                              "activation",
@@ -26,7 +26,7 @@ static const char *const known_settings[] = {"num_heads",
                                              "scale_alibi"};
 /* Settings that must be 0. */
 static const char *const refused_settings[] = {"alibi", "multi_query_attention"};
-/* Strings and flags of files before version 6 (ctranslate2_text.c). */
+/* Strings and flags in files before version 6 (ctranslate2_text.c). */
 static const char *const text_settings[] = {"unk_token",
                                             "bos_token",
                                             "eos_token",
@@ -58,11 +58,11 @@ static clf_status check_setting(const struct clf__stored_tensor *setting)
     if (is_refused && setting->dimensions == 0) {
         CLF__TRY(clf__stored_tensor_read(setting, &value));
     }
-    return is_refused && value == 0.0f ? CLF_OK
-                                       : clf__fail(CLF_UNSUPPORTED,
-                                                   "%s: \"%.100s\" is set, which is not supported; use the "
-                                                   "folder that it was converted from",
-                                                   setting->file, setting->name);
+    return is_refused && value == 0.0f
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED,
+                           "%s: \"%.100s\" is set, which is not supported; use the original model",
+                           setting->file, setting->name);
 }
 
 clf_status clf__ctranslate2_check_settings(const struct clf__weights *weights)
@@ -89,9 +89,10 @@ const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf_
 clf_status clf__ctranslate2_read_number(const struct clf__stored_tensor *setting, float *out)
 {
     CLF__TRY(clf__stored_tensor_read(setting, out));
-    return isfinite(*out) ? CLF_OK
-                          : clf__fail(CLF_FORMAT, "%s: \"%.100s\" is %g; download or convert it again",
-                                      setting->file, setting->name, (double)*out);
+    return isfinite(*out)
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT, "%s: \"%.100s\" is %g; download the file or convert the model again",
+                           setting->file, setting->name, (double)*out);
 }
 
 clf_status clf__ctranslate2_read_setting(const struct clf__weights *weights, int side, const char *word,
@@ -108,7 +109,7 @@ clf_status clf__ctranslate2_read_int(const struct clf__weights *weights, int sid
     float value;
     CLF__TRY(clf__ctranslate2_read_setting(weights, side, word, (float)*out, &value));
     if (value < (float)low || value > (float)high || value != truncf(value)) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s/%s\" is %g, not in %d to %d; download it again",
+        return clf__fail(CLF_FORMAT, "%s: \"%s/%s\" is %g, not in %d to %d; download the file again",
                          clf__weights_path(weights), clf__ctranslate2_sides[side], word, (double)value, low,
                          high);
     }

@@ -1,5 +1,5 @@
-/* Vocabularies and tokens of CTranslate2 folders (its models/model_reader.cc, vocabulary.cc). Tokens are
- * looked up by text: ids of SentencePiece models are never used. */
+/* Vocabularies and tokens of CTranslate2 folders (see models/model_reader.cc and vocabulary.cc in
+ * CTranslate2). Ids are looked up by token text; ids of SentencePiece models are never used. */
 #include <string.h>
 
 #include "base/file.h"
@@ -14,7 +14,7 @@ enum { MAX_VOCABULARY_BYTES = 1 << 28, MAX_TOKEN_BYTES = 4096 };
 
 /* --- Tokens --- */
 
-/* Reads a string of the root scope, stored as int8 bytes. */
+/* Reads a string variable of the root scope, stored as int8. */
 static clf_status read_text(char **out, const struct clf__weights *weights, const char *name,
                             const char *fallback)
 {
@@ -23,7 +23,8 @@ static clf_status read_text(char **out, const struct clf__weights *weights, cons
         return clf__copy_string(out, fallback);
     }
     if (stored->type != CLF__STORED_I8 || stored->dimensions != 1 || stored->size > MAX_TOKEN_BYTES) {
-        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a string; download it again", stored->file, name);
+        return clf__fail(CLF_FORMAT, "%s: \"%s\" is not a string; download the file again", stored->file,
+                         name);
     }
     CLF__TRY(clf__allocate(out, stored->size + 1, 1));
     clf_status status = clf__file_read_at(stored->source, stored->offset, *out, stored->size);
@@ -45,7 +46,7 @@ static clf_status read_switch(int *out, const struct clf__weights *weights, cons
     return CLF_OK;
 }
 
-/* Reads the tokens from model.bin before version 6. */
+/* Reads the tokens from a model.bin before version 6. */
 static clf_status read_old_tokens(struct clf__ctranslate2_tokens *out, const struct clf__weights *weights)
 {
     int starts, chooses;
@@ -115,26 +116,29 @@ void clf__ctranslate2_free_tokens(struct clf__ctranslate2_tokens *tokens)
 
 /* --- Vocabularies --- */
 
-static clf_status add_listed(struct clf__token_list *pieces, const char *text, size_t size, const char *path)
+static clf_status add_listed(struct clf__token_list *tokens, const char *text, size_t size, const char *path)
 {
     json_t *root;
     struct clf__json_limits limits = {MAX_VOCABULARY_BYTES, CLF__MAX_VOCABULARY};
     CLF__TRY(clf__json_parse(&root, text, size, path, limits));
-    clf_status status = json_is_array(root)
-                            ? CLF_OK
-                            : clf__fail(CLF_FORMAT, "%s: is not a list of tokens; download it again", path);
+    clf_status status =
+        json_is_array(root)
+            ? CLF_OK
+            : clf__fail(CLF_FORMAT, "%s: not a list of tokens; download the file again", path);
     for (size_t i = 0; status == CLF_OK && i < json_array_size(root); i++) {
         const json_t *token = json_array_get(root, i);
-        status = json_is_string(token)
-                     ? clf__token_list_add(pieces, json_string_value(token), json_string_length(token), 0)
-                     : clf__fail(CLF_FORMAT, "%s: token %zu is not a string; download it again", path, i);
+        status =
+            json_is_string(token)
+                ? clf__token_list_add(tokens, json_string_value(token), json_string_length(token), 0)
+                : clf__fail(CLF_FORMAT, "%s: token %zu is not a string; download the file again", path, i);
     }
     json_decref(root);
     return status;
 }
 
-/* Reads one token per line. A carriage return is part of the line ending only if every line has one. */
-static clf_status add_lines(struct clf__token_list *pieces, const char *text, size_t size)
+/* Reads one token per line. A carriage return before each newline is part of the line ending only if every
+ * line has one. */
+static clf_status add_lines(struct clf__token_list *tokens, const char *text, size_t size)
 {
     size_t returns = 0, lines = 0;
     const char *end = text + size, *next;
@@ -147,47 +151,47 @@ static clf_status add_lines(struct clf__token_list *pieces, const char *text, si
         next = memchr(line, '\n', (size_t)(end - line));
         next = next != NULL ? next : end;
         size_t length = (size_t)(next - line) - (returns == lines);
-        CLF__TRY(clf__token_list_add(pieces, line, length, 0));
+        CLF__TRY(clf__token_list_add(tokens, line, length, 0));
     }
     return CLF_OK;
 }
 
-/* CTranslate2 adds the unknown token to a file without one. */
-static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__token_list *pieces,
+/* Adds the unknown token if the file lacks it, as CTranslate2 does. */
+static clf_status finish_vocabulary(struct clf__vocabulary *out, struct clf__token_list *tokens,
                                     const char *path, const char *unknown)
 {
-    const char *piece = pieces->text;
+    const char *token = tokens->text;
     int i = 0;
-    for (; i < pieces->count && strcmp(piece, unknown) != 0; i++) {
-        piece += strlen(piece) + 1;
+    for (; i < tokens->count && strcmp(token, unknown) != 0; i++) {
+        token += strlen(token) + 1;
     }
-    if (i == pieces->count) {
-        CLF__TRY(clf__token_list_add(pieces, unknown, strlen(unknown), 0));
+    if (i == tokens->count) {
+        CLF__TRY(clf__token_list_add(tokens, unknown, strlen(unknown), 0));
     }
-    return clf__vocabulary_take(out, pieces, path);
+    return clf__vocabulary_take(out, tokens, path);
 }
 
 static clf_status load_file(struct clf__vocabulary *out, const char *path, int is_json, const char *unknown)
 {
     char *text;
     size_t size;
-    struct clf__token_list pieces = {.text = NULL};
+    struct clf__token_list tokens = {.text = NULL};
     CLF__TRY(clf__file_read(&text, &size, path, MAX_VOCABULARY_BYTES));
     clf_status status = CLF_OK;
     if (!is_json && memchr(text, '\0', size) != NULL) {
-        status = clf__fail(CLF_FORMAT, "%s: holds a NUL byte; download it again", path);
+        status = clf__fail(CLF_FORMAT, "%s: the file contains a NUL byte; download the file again", path);
     } else {
-        status = is_json ? add_listed(&pieces, text, size, path) : add_lines(&pieces, text, size);
+        status = is_json ? add_listed(&tokens, text, size, path) : add_lines(&tokens, text, size);
     }
     clf__free(text);
     if (status == CLF_OK) {
-        status = finish_vocabulary(out, &pieces, path, unknown);
+        status = finish_vocabulary(out, &tokens, path, unknown);
     }
-    clf__token_list_free(&pieces);
+    clf__token_list_free(&tokens);
     return status;
 }
 
-/* Loads <name>.json, otherwise <name>.txt; *found is set if either exists. */
+/* Loads <name>.json or else <name>.txt; *found is 0 if neither exists. */
 static clf_status load_named(struct clf__vocabulary *out, int *found, const char *folder, const char *name,
                              const char *unknown)
 {
@@ -230,8 +234,8 @@ clf_status clf__ctranslate2_load_vocabulary(struct clf__ctranslate2_vocabulary *
     }
     if (status == CLF_OK && !found) {
         status = clf__fail(CLF_FILE,
-                           "%s: has neither shared_vocabulary.json nor source_vocabulary.json and "
-                           "target_vocabulary.json (or .txt); download them",
+                           "%s: neither shared_vocabulary.json nor source_vocabulary.json and "
+                           "target_vocabulary.json (or .txt) in the folder; download them",
                            folder);
     }
     if (status != CLF_OK) {
@@ -248,7 +252,7 @@ void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabu
 
 /* --- The tokenizer --- */
 
-/* Finds a segmentation model beside the weights; otherwise tokens are words between white space, unless the
+/* Finds a segmentation model in the folder. Without one, tokens are words between white space, unless the
  * vocabulary shows that a model is missing. */
 static clf_status find_model(struct clf__tokenizer_material *material)
 {
@@ -271,17 +275,18 @@ static clf_status find_model(struct clf__tokenizer_material *material)
                           : has_marks || has_bytes ? &clf__segmenter_missing
                                                    : &clf__segmenter_words;
     if (!found && (has_marks || has_bytes)) {
-        material->folder.model = has_marks ? "the SentencePiece models of the original model (source.spm and "
-                                             "target.spm, or sentencepiece.bpe.model or spiece.model with "
-                                             "tokenizer_config.json) into it, or pass tokens (--tokens)"
-                                           : "tokenizer.json and tokenizer_config.json of the original model "
-                                             "into it, or pass tokens (--tokens)";
+        material->folder.model = has_marks
+                                     ? "the original model's SentencePiece models (source.spm and "
+                                       "target.spm, or sentencepiece.bpe.model or spiece.model with "
+                                       "tokenizer_config.json) into the folder, or pass tokens (--tokens)"
+                                     : "the original model's tokenizer.json and tokenizer_config.json into "
+                                       "the folder, or pass tokens (--tokens)";
     }
     return CLF_OK;
 }
 
-/* Adds the end token to sources of models with two SentencePiece files: converters from Hugging Face leave
- * the end of a source to the caller. */
+/* Adds the end token to sources of models with two SentencePiece files. Models converted from Hugging Face do
+ * not record that sources end with a token. */
 static void frame_source(struct clf__tokenizer_material *material)
 {
     struct clf__tokenizer_options *options = &material->options;
@@ -294,7 +299,7 @@ static void frame_source(struct clf__tokenizer_material *material)
     }
 }
 
-/* Omits a token from text. With --tokens the token is shown. */
+/* Omits a token from text; --tokens still shows the token. */
 static void hide(const struct clf__tokenizer_material *material, int32_t id)
 {
     const struct clf__vocabulary *target = material->target.size > 0 ? &material->target : &material->source;
@@ -307,13 +312,13 @@ static clf_status check_size(const struct clf__vocabulary *vocabulary, int rows)
 {
     return vocabulary->size == rows ? CLF_OK
                                     : clf__fail(CLF_FORMAT,
-                                                "%s: has %d tokens but model.bin has %d rows of embeddings; "
-                                                "download or convert both again",
+                                                "%s: %d tokens, but model.bin has %d rows of embeddings; "
+                                                "download or convert both files again",
                                                 vocabulary->path, vocabulary->size, rows);
 }
 
-/* Returns whether the folder has Hugging Face tokenizer files, which the converter copies and which define
- * more than a segmentation model. */
+/* Determines whether the folder has Hugging Face tokenizer files, which define more than a segmentation
+ * model. */
 static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_material *material)
 {
     static const char *const files[] = {"tokenizer.json", "sentencepiece.bpe.model", "spiece.model",
@@ -321,7 +326,7 @@ static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_materi
     const char *folder = material->folder.path;
     int found = 0;
     *out = 0;
-    if (material->options.source_vocabulary == 0) { /* models of frames have no other tokenizer */
+    if (material->options.source_vocabulary == 0) { /* models of frames have no other tokenizer file */
         return clf__file_find(out, folder, "tokenizer.json");
     }
     CLF__TRY(clf__file_find(&found, folder, "tokenizer_config.json"));
@@ -332,33 +337,32 @@ static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_materi
     return CLF_OK;
 }
 
-/* Checks that the tokenizer and the vocabulary assign the same ids. A token that one of them lacks is a
- * filler in the other. */
-static clf_status check_pieces(const struct clf__tokenizer *tokenizer,
+/* Checks that tokenizer and vocabulary assign the same ids. Fillers (<unused_, madeupword) may differ. */
+static clf_status check_tokens(const struct clf__tokenizer *tokenizer,
                                const struct clf__vocabulary *vocabulary)
 {
     for (int32_t id = 0; id < vocabulary->size; id++) {
-        const char *piece = clf__tokenizer_target_token(tokenizer, id), *own = vocabulary->tokens[id];
-        if (strcmp(piece, own) != 0 && strncmp(piece, "<unused_", 8) != 0 &&
+        const char *token = clf__tokenizer_target_token(tokenizer, id), *own = vocabulary->tokens[id];
+        if (strcmp(token, own) != 0 && strncmp(token, "<unused_", 8) != 0 &&
             strncmp(own, "madeupword", 10) != 0) {
             return clf__fail(CLF_FORMAT,
-                             "%s: token %d is \"%.80s\", but \"%.80s\" in the tokenizer's files beside it; "
-                             "take both from one model",
-                             vocabulary->path, (int)id, own, piece);
+                             "%s: token %d is \"%.80s\", but \"%.80s\" in the tokenizer files of the folder; "
+                             "use files of one model",
+                             vocabulary->path, (int)id, own, token);
         }
     }
     return CLF_OK;
 }
 
-/* Loads a Hugging Face tokenizer. The tokenizer class frames sources, since the converter leaves their end,
- * and BART's start, to the caller. */
+/* Loads a Hugging Face tokenizer. The tokenizer class frames sources, because the converted model does not
+ * record that framing. */
 static clf_status load_own_tokenizer(struct clf__tokenizer **out,
                                      const struct clf__tokenizer_material *material)
 {
     struct clf__tokenizer_options options = material->options;
     options.source_end_id = CLF__FRAMED_BY_CLASS;
     CLF__TRY(clf__tokenizer_load(out, material->folder.path, &options));
-    clf_status status = check_pieces(*out, &material->source);
+    clf_status status = check_tokens(*out, &material->source);
     if (status != CLF_OK) {
         clf__tokenizer_free(*out);
         *out = NULL;
@@ -366,15 +370,15 @@ static clf_status load_own_tokenizer(struct clf__tokenizer **out,
     return status;
 }
 
-/* Loads a Whisper folder without tokenizer.json: the vocabulary must contain all tokens in order of rank,
- * otherwise text cannot be encoded. */
+/* Loads a Whisper folder without tokenizer.json. Encoding text requires that the vocabulary contains all
+ * tokens in order of rank. */
 static clf_status load_ranked(struct clf__tokenizer **out, struct clf__tokenizer_material *material)
 {
     clf_status status =
         clf__tokenizer_load_ranked(out, material->folder.path, &material->source, &material->options);
     if (status == CLF_FORMAT) {
         material->segmenter = &clf__segmenter_missing;
-        material->folder.model = "tokenizer.json of the original model into it";
+        material->folder.model = "the original model's tokenizer.json into the folder";
         return CLF_OK;
     }
     return status;

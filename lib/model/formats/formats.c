@@ -5,7 +5,7 @@
 #include "model/config/config.h"
 #include "model/formats/format.h"
 
-/* The formats in order of detection. */
+/* Formats in order of detection. */
 static const struct clf__format *const formats[] = {&clf__format_argos, &clf__format_ctranslate2,
                                                     &clf__format_marian, &clf__format_openai,
                                                     &clf__format_hugging_face};

@@ -1,4 +1,4 @@
-/* Marian's native folders, including those of Bergamot and Firefox. */
+/* Marian's native folders, including those for Bergamot and Firefox. */
 #include "model/weights/marian.h"
 
 #include <stdlib.h>
@@ -23,13 +23,14 @@ static clf_status find(int *is_one, const char *folder)
     return CLF_OK;
 }
 
-/* Finds the files of a Marian folder. */
 static clf_status find_files(struct clf__marian_folder *out, const char *folder)
 {
     int found;
     CLF__TRY(clf__marian_folder_find(out, &found, folder));
     return found ? CLF_OK
-                 : clf__fail(CLF_FILE, "%s: no longer contains a Marian model; download it again", folder);
+                 : clf__fail(CLF_FILE,
+                             "%s: the folder no longer contains a Marian model; download the model again",
+                             folder);
 }
 
 static clf_status read_ids(struct clf__marian_ids *out, const struct clf__marian_folder *files)
@@ -49,15 +50,15 @@ static int is_converted(const struct clf__marian_folder *files)
     return clf__ends_with(files->model, "/" CLF__MARIAN_CONVERTED);
 }
 
-/* Reads the options stored in a converted file, and the precision of its weights. */
-static clf_status read_converted(json_t **options, struct clf__config *said, const char *folder)
+/* Reads the options and the precision recorded in a converted file. */
+static clf_status read_converted(json_t **options, struct clf__config *recorded, const char *folder)
 {
     struct clf__weights *weights;
     CLF__TRY(clf__weights_open_file(&weights, folder, CLF__MARIAN_CONVERTED));
     const json_t *kept = json_object_get(clf__weights_metadata(weights), options_key);
-    clf_status status = clf__format_said_precision(said, weights);
+    clf_status status = clf__format_read_precision(recorded, weights);
     if (status == CLF_OK && !json_is_string(kept)) {
-        status = clf__fail(CLF_FORMAT, "%s: has no \"%s\"; convert the model again",
+        status = clf__fail(CLF_FORMAT, "%s: \"%s\" is missing; convert the model again",
                            clf__weights_path(weights), options_key);
     }
     if (status == CLF_OK) {
@@ -74,9 +75,9 @@ static clf_status read_options(json_t **options, enum clf__precision *precision,
     int is_int8 = 0;
     *options = NULL;
     if (is_converted(files)) {
-        struct clf__config said = {.precision = CLF__PRECISION_FP32};
-        CLF__TRY(read_converted(options, &said, folder));
-        *precision = said.precision;
+        struct clf__config recorded = {.precision = CLF__PRECISION_FP32};
+        CLF__TRY(read_converted(options, &recorded, folder));
+        *precision = recorded.precision;
         return CLF_OK;
     }
     CLF__TRY(clf__marian_is_int8(&is_int8, files->model));
@@ -130,7 +131,8 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return status;
 }
 
-/* Reads a number after the path in the configuration's "shortlist"; *out is unchanged if it is missing. */
+/* Reads a number that follows the path in the configuration's "shortlist"; *out is unchanged if there is
+ * none. */
 static clf_status read_cut(double *out, const struct clf__marian_folder *files, size_t index, double most)
 {
     const json_t *value = json_array_get(json_object_get(files->decoding, "shortlist"), index);
@@ -142,15 +144,15 @@ static clf_status read_cut(double *out, const struct clf__marian_folder *files, 
     *out = word != NULL ? strtod(word, &end) : 0;
     if (word == NULL || end == word || *end != '\0' || !(*out >= 0 && *out <= most)) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"shortlist\" in the configuration beside it has \"%.40s\" as value %zu, not a "
-                         "number from 0 to %g; correct or remove it",
+                         "%s: \"shortlist\" in the model's configuration has \"%.40s\" as value %zu, not a "
+                         "number from 0 to %g; correct or remove the value",
                          files->shortlist, word != NULL ? word : "a list", index + 1, most);
     }
     return CLF_OK;
 }
 
-/* Reads the options after the path of a shortlist: pruning options of a text shortlist. For a binary
- * shortlist the option is whether to verify the checksum. */
+/* Reads the pruning options of a text shortlist. For a binary shortlist, the option after the path is not a
+ * pruning option, but whether to verify the checksum. */
 static clf_status find_cut(struct clf__shortlist_cut *cut, const struct clf__marian_folder *files)
 {
     double first = cut->first, best = cut->best, threshold = (double)cut->threshold;
@@ -195,7 +197,7 @@ static clf_status describe(struct clf__beside *out, const char *folder)
         out->metadata = json_pack("{ss}", options_key, text);
         status = out->metadata != NULL
                      ? CLF_OK
-                     : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
+                     : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to write the configuration");
     }
     clf__free(text);
     json_decref(options);
@@ -206,7 +208,7 @@ static clf_status describe(struct clf__beside *out, const char *folder)
 static clf_status copy_files(const char *target, const char *folder,
                              const struct clf__format_weights *weights)
 {
-    (void)weights; /* described beside the weights */
+    (void)weights; /* the weights' type is described in the weights file */
     struct clf__marian_folder files;
     CLF__TRY(find_files(&files, folder));
     clf_status status = clf__marian_copy_files(target, folder, &files);

@@ -13,7 +13,7 @@ struct copies {
     char *source_words, *target_words, *shortlist;
 };
 
-/* Copies a file from any location into a folder where its name may be taken; *name is the resulting name. */
+/* Copies a file into a folder under a name that is not used there yet; *name is that name. */
 static clf_status copy_into(char **name, const char *target, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -45,7 +45,7 @@ static clf_status copy_named(struct copies *out, const char *target, const struc
     return files->shortlist != NULL ? copy_into(&out->shortlist, target, files->shortlist) : CLF_OK;
 }
 
-/* Builds the "shortlist" entry: the copy's name and the original pruning options. */
+/* Builds the "shortlist" entry: the name of the copy and the original pruning options. */
 static json_t *shortlist_of(const json_t *decoding, const char *name)
 {
     json_t *list = json_deep_copy(json_object_get(decoding, "shortlist"));
@@ -60,7 +60,7 @@ static json_t *shortlist_of(const json_t *decoding, const char *name)
     return list;
 }
 
-/* Writes the configuration as JSON, which is also YAML. */
+/* Writes the configuration as JSON, which is valid YAML. */
 static clf_status write_configuration(const char *target, const json_t *decoding, const struct copies *copies)
 {
     json_t *root = json_deep_copy(decoding);
@@ -80,13 +80,13 @@ static clf_status write_configuration(const char *target, const json_t *decoding
     return status;
 }
 
-/* Returns whether a file is not copied: models, compressed files, and configurations, which name files. */
-static int is_left_behind(const char *name)
+/* Returns 1 for files that are not copied: models, compressed files and configurations. */
+static int is_not_copied(const char *name)
 {
     return clf__ends_with(name, ".npz") || clf__ends_with(name, ".gz") || clf__marian_is_configuration(name);
 }
 
-/* Without a configuration, files are found by name, so the copies keep their names. */
+/* Without a configuration, files are found by name, so copies keep their names. */
 clf_status clf__marian_copy_files(const char *target, const char *folder,
                                   const struct clf__marian_folder *files)
 {
@@ -96,7 +96,7 @@ clf_status clf__marian_copy_files(const char *target, const char *folder,
         status = write_configuration(target, files->decoding, &copies);
     }
     if (status == CLF_OK) {
-        status = clf__format_copy_others(target, folder, is_left_behind);
+        status = clf__format_copy_others(target, folder, is_not_copied);
     }
     clf__free(copies.source_words);
     clf__free(copies.target_words);

@@ -4,8 +4,8 @@
 
 #include "model/weights/marian_folder.h"
 
-/* Copies all files but the weights, also those outside the folder that a configuration names, and writes a
- * configuration that names the copies. */
+/* Copies all files except the weights, including files outside the folder that the configuration names, and
+ * writes a configuration with the names of the copies. */
 clf_status clf__marian_copy_files(const char *target, const char *folder,
                                   const struct clf__marian_folder *files);
 

@@ -1,5 +1,5 @@
-/* Checkpoints of openai/whisper (its __init__.py, load_model), each a single file. The tokenizer is part of
- * that program and must be placed beside the weights. */
+/* Model files of openai/whisper (load_model() in whisper/__init__.py). The tokenizer belongs to that program
+ * and must be copied to the folder of the model file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "text/tokenizers/json/tiktoken.h"
 #include "text/tokenizers/speech_tokens.h"
 
-/* Name of the weights that `clformer convert` writes. */
+/* The weights that `clformer convert` writes */
 static const char converted[] = "model.openai.safetensors";
 
 static int is_file(const char *path)
@@ -38,7 +38,7 @@ static clf_status open_weights(struct clf__weights **out, const char *path)
 
 /* --- The tokenizer's file --- */
 
-/* Returns the folder with a model's other files; the caller frees it. */
+/* Returns the folder of the model file; the caller frees *out. */
 static clf_status folder_of(char **out, const char *path)
 {
     const char *stroke = strrchr(path, '/');
@@ -49,8 +49,7 @@ static clf_status folder_of(char **out, const char *path)
                           : clf__copy_bytes(out, path, stroke == path ? 1 : (size_t)(stroke - path));
 }
 
-/* Finds the tokenizer file for a model with `rows` ids as folder and name; fails if there is none. The caller
- * frees *folder. */
+/* Finds folder and name of the tokenizer file for a vocabulary size; the caller frees *folder. */
 static clf_status find_tokens(char **folder, const char **name, const char *path, int vocabulary)
 {
     int found;
@@ -58,10 +57,11 @@ static clf_status find_tokens(char **folder, const char **name, const char *path
     CLF__TRY(folder_of(folder, path));
     clf_status status = clf__file_find(&found, *folder, *name);
     if (status == CLF_OK && !found) {
-        status = clf__fail(CLF_FILE,
-                           "%s: has no tokenizer, and %s is not beside it; copy it there from "
-                           "whisper/assets/ in https://github.com/openai/whisper or its installation",
-                           path, *name);
+        status =
+            clf__fail(CLF_FILE,
+                      "%s: the tokenizer file %s is not in the same folder; copy it from whisper/assets/ in "
+                      "https://github.com/openai/whisper or from an installed openai-whisper",
+                      path, *name);
     }
     if (status != CLF_OK) {
         clf__free(*folder);
@@ -87,9 +87,10 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *path,
 
 static clf_status fail_dims(const struct clf__weights *weights, const char *key, const char *what)
 {
-    return clf__fail(CLF_FORMAT,
-                     "%s: \"%s\" in \"dims\" %s, so it is not an OpenAI Whisper model; download it again",
-                     clf__weights_path(weights), key, what);
+    return clf__fail(
+        CLF_FORMAT,
+        "%s: \"%s\" in \"dims\" %s, so the file is not an OpenAI Whisper model; download it again",
+        clf__weights_path(weights), key, what);
 }
 
 static clf_status read_dim(json_t *config, const struct clf__weights *weights, const char *key,
@@ -128,7 +129,7 @@ static clf_status read_dims(json_t *config, const struct clf__weights *weights)
     }
     json_int_t width = json_integer_value(json_object_get(config, "d_model"));
     if (json_integer_value(json_object_get(config, "text_state")) != width) {
-        return fail_dims(weights, "n_text_state", "is not \"n_audio_state\"");
+        return fail_dims(weights, "n_text_state", "differs from \"n_audio_state\"");
     }
     json_object_del(config, "text_state");
     json_object_set_new(config, "encoder_ffn_dim", json_integer(4 * width));
@@ -136,7 +137,7 @@ static clf_status read_dims(json_t *config, const struct clf__weights *weights)
     return CLF_OK;
 }
 
-/* Reads special ids, which follow those of the tokenizer file. */
+/* Sets the special ids, which follow the ids in the tokenizer file. */
 static clf_status read_ids(json_t *config, const char *path)
 {
     static const char *const ends[] = {"pad_token_id", "bos_token_id", "eos_token_id"};
@@ -159,7 +160,7 @@ static clf_status read_ids(json_t *config, const char *path)
     return status;
 }
 
-/* Reads the heads in the format of generation_config.json. */
+/* Sets the alignment heads, in the form of generation_config.json. */
 static clf_status read_heads(struct clf__config *config, const struct clf__json *json, const char *path)
 {
     json_t *heads =
@@ -186,7 +187,7 @@ static clf_status parse(struct clf__config *out, const struct clf__weights *weig
         status = read_heads(out, &json, path);
     }
     json_decref(json.root);
-    return status == CLF_OK ? clf__format_said_precision(out, weights) : status;
+    return status == CLF_OK ? clf__format_read_precision(out, weights) : status;
 }
 
 static clf_status read_config(struct clf__config *out, const char *path)
@@ -199,9 +200,7 @@ static clf_status read_config(struct clf__config *out, const char *path)
     return status;
 }
 
-/* --- Conversion --- */
-
-/* Copies the dims of the weights. */
+/* Keeps the dims of the weights. */
 static clf_status describe(struct clf__beside *out, const char *path)
 {
     struct clf__weights *weights;
@@ -209,8 +208,9 @@ static clf_status describe(struct clf__beside *out, const char *path)
     CLF__TRY(open_weights(&weights, path));
     out->metadata = json_copy((json_t *)clf__weights_metadata(weights));
     clf__weights_close(weights);
-    return out->metadata != NULL ? CLF_OK
-                                 : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to describe a model");
+    return out->metadata != NULL
+               ? CLF_OK
+               : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to write the configuration");
 }
 
 static clf_status copy_tokens(const char *target, const char *path, int vocabulary)
@@ -231,11 +231,11 @@ static clf_status copy_tokens(const char *target, const char *path, int vocabula
     return status;
 }
 
-/* For a single file, copies only the tokenizer: the folder may contain unrelated files. */
+/* Copies only the tokenizer if the model is a single file, whose folder may contain unrelated files. */
 static clf_status copy_files(const char *target, const char *path, const struct clf__format_weights *weights)
 {
     struct clf__config config;
-    (void)weights; /* described beside the weights */
+    (void)weights; /* the weights' type is described in the weights file */
     if (!is_file(path)) {
         return clf__format_copy_others(target, path, NULL);
     }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The published models, identified by the dims in their files, with heads as LAYER.HEAD. */
+/* Published models, identified by the dims in their files; heads are LAYER.HEAD. */
 static const struct model {
     const char *name;
     int layers, heads, vocabulary;
@@ -33,7 +33,7 @@ static int is_like(const struct model *model, const struct model *other)
            model->vocabulary == other->vocabulary;
 }
 
-/* Returns whether another published model has the same dims. */
+/* Returns 1 if another published model has the same dims. */
 static int has_twin(const struct model *model)
 {
     int alike = 0;

@@ -1,13 +1,13 @@
-/* Attention heads for word timestamps: openai/whisper defines them in code for each model
- * (whisper/__init__.py), transformers in the folder. */
+/* Alignment heads for word timestamps, which openai/whisper defines in code (whisper/__init__.py) and
+ * transformers in the model folder. */
 #ifndef CLF_FORMATS_OPENAI_HEADS_H
 #define CLF_FORMATS_OPENAI_HEADS_H
 
 #include <jansson.h>
 
-/* Returns the alignment heads of the published model with these dims as a list of [layer, head], which the
- * caller releases; empty for any other model. The last part of the path decides between large-v1 and
- * large-v2, which have the same dims. */
+/* Returns the alignment heads of the published model with these dims as a list of [layer, head] that the
+ * caller releases; empty for other models. The last component of `path` distinguishes large-v1 from large-v2,
+ * which have equal dims. */
 json_t *clf__openai_heads(const char *path, int layers, int heads, int vocabulary);
 
 #endif

@@ -1,5 +1,5 @@
-/* The temporary folder exists while a model is loaded. Its user holds a lock on the folder, which the system
- * releases when the process ends; the next unpacking removes folders without a lock. */
+/* The temporary folder exists while a model is loaded. The process holds a lock on the folder, which the
+ * system releases when the process ends; the next call removes folders without a lock. */
 #include "model/formats/unpack.h"
 
 #include <errno.h>
@@ -19,19 +19,19 @@
 #include "model/formats/format.h"
 #include "model/weights/zip.h"
 
-/* Temporary folders have this prefix and contain a file that marks them as created by clformer. */
+/* Prefix of temporary folders, and a file in them that marks them as created by clformer. */
 #define FOLDER_NAME "clformer-package-"
 #define MARK_NAME   ".clformer-temporary"
 static const char mark[] =
-    "A package that clformer has unpacked. It removes this folder with all that is in it.\n";
+    "Created by clformer to unpack a package; clformer removes this folder and all of its content.\n";
 enum { UNIQUE = 6, MOST_TIMES_LARGER = 100 };
 
-/* --- Which files of an archive are read --- */
+/* --- Files in the package --- */
 
 struct package {
     const struct clf__file *file;
     struct clf__zip zip;
-    const char *top; /* path of the package inside the archive, a prefix of names */
+    const char *top; /* prefix of the package's names in the archive */
     size_t top_length;
 };
 
@@ -49,7 +49,7 @@ static int is_unsafe(const char *name)
 
 static clf_status check_entry(const struct clf__file *file, const struct clf__zip_entry *entry)
 {
-    const char *what = is_unsafe(entry->name)                      ? "has a name that leads outside"
+    const char *what = is_unsafe(entry->name)                      ? "has a path outside the package"
                        : (entry->mode & S_IFMT) == (mode_t)S_IFLNK ? "is a link"
                        : entry->is_encrypted                       ? "is encrypted"
                                                                    : NULL;
@@ -57,11 +57,11 @@ static clf_status check_entry(const struct clf__file *file, const struct clf__zi
                ? CLF_OK
                : clf__fail(
                      CLF_FORMAT,
-                     "%s: \"%.200s\" in it %s, which no Argos Translate package does; download it again",
+                     "%s: \"%.200s\" in the package %s, which is not allowed; download the package again",
                      file->path, entry->name, what);
 }
 
-/* Finds the folder of metadata.json: the archive's only folder, or its root. */
+/* Finds the folder of metadata.json: the only folder of the archive, or the root. */
 static clf_status find_top(struct package *package)
 {
     static const char wanted[] = "metadata.json";
@@ -77,12 +77,12 @@ static clf_status find_top(struct package *package)
     }
     return count == 1 ? CLF_OK
                       : clf__fail(CLF_FORMAT,
-                                  "%s: is a zip archive with %s metadata.json in its folder, not an Argos "
-                                  "Translate package; use such a package or a model folder",
+                                  "%s: not an Argos Translate package (%s metadata.json in the zip archive); "
+                                  "use such a package or a model folder",
                                   package->file->path, count == 0 ? "no" : "more than one");
 }
 
-/* Returns the name within the package; NULL if the file is not needed. */
+/* Returns the name of an entry relative to the package; NULL if the file is not needed. */
 static const char *wanted_name(const struct package *package, const struct clf__zip_entry *entry)
 {
     static const char *const files[] = {"metadata.json", "sentencepiece.model", "bpe.model"};
@@ -96,7 +96,7 @@ static const char *wanted_name(const struct package *package, const struct clf__
             return name;
         }
     }
-    for (size_t i = 0; i < 2; i++) { /* only files, no subfolders */
+    for (size_t i = 0; i < 2; i++) { /* not in subfolders */
         const char *start = i == 0 ? below : list;
         size_t length = strlen(start);
         if (strncmp(name, start, length) == 0 && name[length] != '\0' && strchr(name + length, '/') == NULL) {
@@ -106,7 +106,7 @@ static const char *wanted_name(const struct package *package, const struct clf__
     return NULL;
 }
 
-/* Checks that the declared sizes are plausible and fit on the disk. */
+/* Checks that the declared sizes are plausible and that the files fit on the disk. */
 static clf_status check_room(const struct package *package, const char *folder)
 {
     struct statvfs about;
@@ -118,25 +118,25 @@ static clf_status check_room(const struct package *package, const char *folder)
         }
         if (entry->size > most - bytes) {
             return clf__fail(CLF_FORMAT,
-                             "%s: would become more than %d times as large when unpacked, unlike any model; "
-                             "download it again",
+                             "%s: the unpacked files would be more than %d times as large as the package, "
+                             "unlike in any model; download the package again",
                              package->file->path, MOST_TIMES_LARGER);
         }
         bytes += entry->size;
     }
     if (statvfs(folder, &about) != 0) {
-        return clf__file_fail(folder, "looked at");
+        return clf__file_fail(folder, "examined");
     }
     uint64_t room = (uint64_t)about.f_bavail * about.f_frsize;
     return bytes <= room ? CLF_OK
                          : clf__fail(CLF_FILE,
-                                     "%s: takes %llu MB unpacked, but %s has %llu MB left; set TMPDIR to a "
-                                     "folder with more space",
+                                     "%s: the unpacked files need %llu MB, but %s has only %llu MB left; set "
+                                     "TMPDIR to a folder with more space",
                                      package->file->path, (unsigned long long)(bytes >> 20) + 1, folder,
                                      (unsigned long long)(room >> 20));
 }
 
-/* --- The folder --- */
+/* --- The temporary folder --- */
 
 /* Locks a folder; returns -1 if another process holds the lock or removed it. */
 static int lock_folder(const char *path, int flags)
@@ -151,7 +151,7 @@ static int lock_folder(const char *path, int flags)
     return lock;
 }
 
-/* Returns 1 if clformer created the folder. */
+/* Returns 1 for a folder created by clformer. */
 static int is_marked(const char *folder)
 {
     char *path = NULL, *text = NULL;
@@ -175,8 +175,8 @@ static clf_status write_mark(const char *folder)
     return status;
 }
 
-/* Removes temporary folders that killed processes of this user left. Failures are ignored. A folder without
- * the mark belongs to another program, or was left before anything was written. */
+/* Removes folders that killed processes of this user left, ignoring failures. A folder without the mark may
+ * belong to another program. */
 static void remove_left(const char *above)
 {
     struct clf__names names;
@@ -204,7 +204,7 @@ static void remove_left(const char *above)
 static clf_status make_folder(struct clf__unpacked *out, const char *above)
 {
     out->lock = -1;
-    while (out->lock < 0) { /* retries if another process has removed the folder in remove_left() */
+    while (out->lock < 0) { /* repeats if remove_left() of another process has removed the folder */
         CLF__TRY(clf__format(&out->made, "%s/" FOLDER_NAME "%.*s", above, UNIQUE, "XXXXXX"));
         if (mkdtemp(out->made) == NULL) {
             clf_status status = clf__file_fail(out->made, "created");
@@ -296,7 +296,7 @@ static clf_status unpack_package(struct clf__unpacked *out, const char *path)
     struct package package = {.file = &file};
     if (!clf__zip_can_unpack()) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: is an Argos Translate package, but clformer was built without zlib; unpack it "
+                         "%s: an Argos Translate package, but clformer was built without zlib; unpack it "
                          "(`unzip`) and use the folder in it",
                          path);
     }
@@ -310,7 +310,7 @@ static clf_status unpack_package(struct clf__unpacked *out, const char *path)
     return status;
 }
 
-/* Recognises a package by its name, otherwise by being a zip archive that is not a file of another format. */
+/* Recognises a package by name, or as a zip archive that is not a file of another format. */
 static clf_status is_package(int *out, const char *path)
 {
     static const uint8_t magic[] = {'P', 'K', 3, 4};
@@ -328,7 +328,7 @@ static clf_status is_package(int *out, const char *path)
     clf_status status = file.size < sizeof magic ? CLF_OK : clf__file_read_at(&file, 0, start, sizeof magic);
     *out = status == CLF_OK && file.size >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
     clf__file_close(&file);
-    if (*out) { /* pytorch_model.bin is a zip archive too */
+    if (*out) { /* pytorch_model.bin is also a zip archive */
         const char *stroke = strrchr(path, '/');
         char *beside = NULL;
         CLF__TRY(
@@ -348,7 +348,8 @@ clf_status clf__unpack(struct clf__unpacked *out, const char *path)
     return status == CLF_OK ? CLF_OK : clf__unpacked_close(out, path, status);
 }
 
-clf_status clf__unpacked_say(const struct clf__unpacked *unpacked, const char *path, clf_status status)
+clf_status clf__unpacked_rename_error(const struct clf__unpacked *unpacked, const char *path,
+                                      clf_status status)
 {
     const char *made = unpacked->made;
     if (status == CLF_OK || made == NULL || strncmp(clf_last_error(), path, strlen(path)) == 0) {
@@ -364,7 +365,7 @@ clf_status clf__unpacked_say(const struct clf__unpacked *unpacked, const char *p
 clf_status clf__unpacked_close(struct clf__unpacked *unpacked, const char *path, clf_status status)
 {
     if (unpacked->made != NULL) {
-        status = clf__folder_discard(unpacked->made, clf__unpacked_say(unpacked, path, status));
+        status = clf__folder_discard(unpacked->made, clf__unpacked_rename_error(unpacked, path, status));
         close(unpacked->lock);
         clf__free(unpacked->made);
     }

@@ -1,4 +1,4 @@
-/* Runs the decoder's layers over the rows of a step or of given targets, and reads attention maps. */
+/* Runs the decoder over the rows of a step or of given targets, and reads attention maps. */
 #include <string.h>
 
 #include "model/infer/internal.h"
@@ -15,7 +15,7 @@ static clf_status read_all_maps(const struct clf__decoder_maps *maps, const stru
     return clf__tensor_read(call->cross_call->maps, maps->cross + (size_t)index * maps->cross_stride);
 }
 
-/* The map of a head has as many rows as there are queries. */
+/* Reads the maps of a layer's heads. Each map has one row per query. */
 static clf_status read_heads(const struct clf__decoder_maps *maps, const struct clf__layer_call *call,
                              int index)
 {
@@ -39,7 +39,7 @@ static int wants_layer(const struct clf__decoder_maps *maps, int index)
     return is_wanted;
 }
 
-/* Runs the layers one by one and reads the maps of each, because the next layer overwrites them. */
+/* Runs the layers one by one and reads the maps of each layer before the next layer overwrites them. */
 static clf_status run_with_maps(struct clf__session *session, struct clf__workspace *workspace,
                                 const struct clf__decoder_maps *maps)
 {

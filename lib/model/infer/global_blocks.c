@@ -1,6 +1,6 @@
-/* The blocks of transient-global attention (Guo et al. 2022, 3.2.2): each block of global_block_size rows
- * of a source becomes a global token. As in transformers' LongT5, remaining rows belong to the last whole
- * block, and a source shorter than a block has no global token. */
+/* Transient-global attention (Guo et al. 2022, 3.2.2): each block of global_block_size rows of a source
+ * becomes a global token. As in transformers' LongT5, remaining rows are part of the last complete block, and
+ * a source shorter than a block has no global token. */
 #include "base/minmax.h"
 #include "model/infer/internal.h"
 

@@ -1,4 +1,4 @@
-/* Internal structures of a session: its tensors. */
+/* The members of a session, for the files of infer. */
 #ifndef CLF_INFER_INTERNAL_H
 #define CLF_INFER_INTERNAL_H
 
@@ -13,14 +13,13 @@
 /* Reserved numbers at the start of a step's results; the first is persistent.failed. */
 enum { CLF__STEP_HEADER = 4 };
 
-/* The memory rows of a slot. */
+/* The rows of the memory that a slot occupies. */
 struct clf__session_slot {
-    int first; /* -1: the slot is free */
+    int first; /* -1: free */
     int length;
 };
 
-/* Shortlists, one per source: the words of a slot are adjacent, at a position given by the slot's memory
- * rows. */
+/* Shortlists, one per source. The position of a slot's words is determined by its rows in the memory. */
 struct clf__shortlists {
     struct clf__tensor weight; /* (V, D) the projection's weight, row-major; buffer NULL: no shortlists */
     struct clf__tensor ids;    /* (1, n) i32 */
@@ -33,45 +32,46 @@ struct clf__session {
     struct clf__transformer *transformer;
     struct clf__session_limits limits;
     struct clf__arena arena;
-    struct clf__workspace workspace; /* rows of the encoder, later of the decoder */
+    struct clf__workspace workspace; /* rows of the encoder, later rows of the decoder */
     struct clf__attention_scratch scratch;
-    int source_rows;                  /* maximum encoder rows for limits.source_tokens */
+    int source_rows;                  /* maximum number of encoder rows for limits.source_tokens */
     struct clf__tensor frames;        /* (source tokens, feature size) */
     struct clf__tensor front_scratch; /* (1, n) scratch of the front end; buffer NULL: none */
-    struct clf__tensor *memory; /* (source rows, H (K + d_v)) cross-attention keys and values per decoder
-                                 * layer; in half precision if steps read halves */
+    struct clf__tensor *memory; /* per decoder layer: (source rows, H (K + d_v)) cross-attention keys and
+                                   values; fp16 or bf16 if steps read 16 bits */
     struct clf__mixer_state *layer_states; /* cache of each decoder layer */
-    struct clf__mixer_state shared_state;  /* state shared by all layers */
-    int buffer_index;                      /* buffer index of the last step */
+    struct clf__mixer_state shared_state;  /* state that all layers share */
+    int buffer_index;                      /* buffer that the last step wrote */
     struct clf__layer_call *layer_calls;   /* calls of the decoder layers in the current pass */
-    struct clf__tensor layer_addresses;    /* buffer addresses, for decoder layers in one launch */
-    struct clf__tensor partials;           /* partial results of a step's attention */
+    struct clf__tensor layer_addresses;    /* buffer addresses for running the decoder layers in one launch */
+    struct clf__tensor partials;           /* partial results of attention in a step */
     struct clf__tensor counters;
-    struct clf__persistent persistent; /* state of decoder layers in one persistent launch */
+    struct clf__persistent persistent; /* state for running the decoder layers in one persistent launch */
     struct clf__upload source;         /* tables of the encoded batch */
-    struct clf__upload placed;         /* tables of the memory, and the positions of an encoded batch in it */
-    struct clf__upload target;         /* tables of one step or one forced decoding */
+    struct clf__upload placed;         /* tables of the memory; positions of an encoded batch in the memory */
+    struct clf__upload target;         /* tables of one step or of given targets */
     struct clf__projection_scratch projection;
     struct clf__shortlists shortlists;
     struct clf__tensor
-        read_back; /* (1, CLF__STEP_HEADER + n): everything that a step reads back, in one copy */
-    struct clf__tensor
-        results; /* (1, n): the rest of read_back, results of a step or of clf__session_pick() */
+        read_back; /* (1, CLF__STEP_HEADER + n): everything that the host reads after a step, in one copy */
+    struct clf__tensor results; /* (1, n): the part of read_back after the header; results of a step or of
+                                   clf__session_pick() */
     float *results_host;
-    struct clf__tensor maps[2]; /* (H * queries, keys): self- and cross-attention probabilities of one layer;
-                                 * buffer NULL: not requested */
+    struct clf__tensor maps[2]; /* (H * queries, keys): self- and cross-attention weights of one layer; buffer
+                                   NULL: not requested */
     struct clf__tensor looks;   /* (1, n): attention weights of a step's rows; buffer NULL: not requested */
     /* The last encoded batch. */
     int sources;
     int *source_first;             /* (sources + 1) */
-    const int32_t *encoded_hidden; /* (rows), in the staging buffer of `source` */
+    const int32_t *encoded_hidden; /* (rows), in the host buffer of `source` */
     /* The memory. */
     struct clf__session_slot *slots; /* (limits.sources) */
     int *occupied;                   /* (limits.sources) used slots, ordered by first row */
     int occupied_count;
-    int *slot_numbers;                 /* (limits.sources) slots of a whole batch */
-    struct clf__tensor hidden_sources; /* (1, source rows) i32: mask of source rows; buffer NULL: none */
-    /* The forced targets. */
+    int *slot_numbers; /* (limits.sources) slots of a whole batch */
+    struct clf__tensor
+        hidden_sources; /* mask of source rows (1, source rows) i32; buffer NULL: no masked rows */
+    /* The given targets. */
     int target_rows;
 };
 
@@ -84,63 +84,62 @@ static inline const struct clf__mixer_kind *clf__session_mixer(const struct clf_
 /* Returns the output projection of the session. */
 struct clf__projection clf__session_projection(const struct clf__session *session);
 
-/* Returns the maximum number of results of a step. */
+/* Returns the maximum number of values that a step returns. */
 int64_t clf__step_results(const struct clf__session_limits *limits);
 
-/* Shortlists (shortlists.c): reserve their memory, and fill the tables that do not change. */
+/* shortlists.c: reserves memory; fills in the tables that do not change. */
 clf_status clf__shortlists_reserve(struct clf__session *session);
 clf_status clf__shortlists_fill(struct clf__session *session);
 void clf__shortlists_free(struct clf__shortlists *shortlists);
-/* Returns the number of integers in a step's upload. */
+/* Returns the number of integers that shortlists add to the upload of a step. */
 int64_t clf__shortlists_upload(const struct clf__session_limits *limits);
 
-/* The shortlists of a step's rows. */
+/* The shortlists of the rows of a step. */
 struct clf__shortlisted_rows {
-    struct clf__tensor starts, counts; /* (1, R) i32: position and number of each row's words */
+    struct clf__tensor starts, counts; /* (1, R) i32: position and number of the words of each row */
     struct clf__tensor banned,
         banned_offsets; /* as in struct clf__step, with positions in the shortlist instead of ids */
-    int most;           /* maximum words of a row */
+    int most;           /* maximum number of words of a row */
 };
 void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__session *session,
                                const struct clf__step *step);
-/* clf__projection_top_k() over shortlists; ids are positions until clf__shortlists_name() converts them. */
+/* Does the same as clf__projection_top_k() for shortlists. ids are positions in the shortlists until
+ * clf__shortlists_name() converts them. */
 clf_status clf__shortlists_top_k(struct clf__tensor values, struct clf__tensor ids,
                                  struct clf__tensor statistics, const struct clf__session *session,
                                  const struct clf__shortlisted_rows *rows,
                                  const struct clf__projection *projection, struct clf__step *step);
 void clf__shortlists_name(const struct clf__session *session, struct clf__step *step);
 
-/* Destination of attention maps: the map of layer i is at self + i * self_stride, or cross + i *
- * cross_stride. */
+/* Where to store attention maps: layer i at self + i * self_stride and cross + i * cross_stride. */
 struct clf__decoder_maps {
     float *self, *cross;
     size_t self_stride, cross_stride;
-    /* Selected heads of cross-attention, stored in order with cross_stride per head; NULL: all heads. */
+    /* Heads of cross-attention to store, cross_stride apart, in order; NULL: all heads. */
     const struct clf__session_head *heads;
     int head_count;
 };
 
-/* Initial size of position tables, which are doubled for longer sequences: a configuration may declare far
- * more positions than are ever used. */
+/* Initial size of position tables, which double for longer sequences: the configured maximum may be far
+ * larger than needed. */
 enum { CLF__FIRST_POSITIONS = 4096 };
-/* Global tokens (global_blocks.c): reserve device memory; return the number of integers in their upload;
- * add the blocks of a batch to the upload of `source`. */
+/* global_blocks.c: reserves memory for global tokens; returns the number of integers in their upload; adds
+ * the blocks of a batch to the upload of `source`. */
 clf_status clf__global_blocks_reserve(struct clf__session *session);
 int64_t clf__global_blocks_upload(const struct clf__session *session);
 void clf__global_blocks_take(struct clf__global_blocks *blocks, struct clf__session *session);
 
-/* Enlarges position tables to at least these sequence lengths, up to the session's limits. */
+/* Enlarges position tables to sequences of these lengths, up to the session's limits. */
 clf_status clf__session_ensure_positions(struct clf__session *session, int source_rows, int target_rows);
 
-/* Returns the output rows of clf__session_run_decoder() for the projection, in 16 bits if the projection
- * reads 16 bits. */
+/* Returns the rows that clf__session_run_decoder() computed, in 16 bits if the projection reads 16 bits. */
 struct clf__tensor clf__session_decoded(const struct clf__session *session);
 
 /* Runs the decoder's layers and final norm over the first `rows` rows of the workspace; maps may be NULL. */
 clf_status clf__session_run_decoder(struct clf__session *session, int rows,
                                     const struct clf__layer_call *call, const struct clf__decoder_maps *maps);
 
-/* Returns the cross-attention call with these ranges. */
+/* Returns the cross-attention call for these ranges. */
 static inline struct clf__attention_call clf__session_cross(struct clf__session *session,
                                                             struct clf__sequence_ranges ranges)
 {
@@ -152,21 +151,20 @@ static inline struct clf__attention_call clf__session_cross(struct clf__session 
     };
 }
 
-/* Runs the prefill of a step's prefix tokens (prefill.c). */
+/* prefill.c: runs the decoder over the prefix tokens of a step. */
 clf_status clf__session_prefill(struct clf__session *session, const struct clf__step *step);
-/* Returns the number of integers in the upload of a prefill. */
+/* Returns the number of integers that a prefill uploads. */
 int64_t clf__prefill_upload(const struct clf__session_limits *limits);
 
-/* Runs the decoder over given inputs for every cached source, or only for the source at *slot; maps may be
- * NULL. */
+/* Runs the decoder over inputs for each cached source, or only for the source in *slot; maps may be NULL. */
 clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs,
                               const int *slot, const struct clf__decoder_maps *maps);
 
-/* Caches the last encoded batch as the whole memory, source b at slot b. */
+/* Caches the last encoded batch as the only content of the memory, source b in slot b. */
 clf_status clf__session_cache_all(struct clf__session *session);
 
-/* Like clf__session_encode(), but also reads the encoder's attention maps of one source; maps may be
- * NULL. */
+/* Does the same as clf__session_encode() and reads the encoder's attention maps of a single source; maps may
+ * be NULL. */
 clf_status clf__session_encode_maps(struct clf__session *session, const struct clf__sequences *sources,
                                     float *maps);
 

@@ -8,7 +8,7 @@
 #include "runtime/device/queue.h"
 #include "runtime/program/launch.h"
 
-/* Returns the end row of a slot. */
+/* Returns the row after the last row of a slot. */
 static int end_of(const struct clf__session *session, int slot)
 {
     return session->slots[slot].first + session->slots[slot].length;
@@ -61,11 +61,11 @@ void clf__session_release_all(struct clf__session *session)
     }
 }
 
-/* Destination of the encoded rows on the device. */
+/* Where encoded rows are stored on the device. */
 struct memory_views {
     struct clf__tensor rows;
-    int first;         /* row of the first source */
-    int is_contiguous; /* the other sources follow contiguously */
+    int first;         /* row of the first source in the memory */
+    int is_contiguous; /* the other sources follow without gaps */
 };
 
 static clf_status upload_memory(struct clf__session *session, struct memory_views *views, const int *slots)
@@ -74,7 +74,7 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
     int count = session->source_first[session->sources];
     int32_t *hidden, *rows;
     upload->count = 0;
-    /* The flags of all rows stay in the staging buffer between batches. */
+    /* The host buffer keeps the flags of all rows between batches. */
     struct clf__tensor hidden_view = clf__upload_take(upload, session->source_rows, &hidden);
     views->rows = clf__upload_take(upload, count, &rows);
     views->is_contiguous = 1;
@@ -104,8 +104,8 @@ clf_status clf__session_cache(struct clf__session *session, const int *slots)
     CLF__TRY(upload_memory(session, &views, slots));
     for (int i = 0; i < decoder->layer_count; i++) {
         struct clf__tensor memory = session->memory[i];
-        /* Use one GEMM over all rows even if they go to several places: a GEMM per source would reread the
-         * weights. */
+        /* Use one GEMM for all rows even if they are not contiguous in the memory: a GEMM per source would
+         * read the weights several times. */
         int is_in_place = views.is_contiguous && memory.type == CLF__F32;
         struct clf__tensor y =
             is_in_place ? clf__tensor_rows(memory, views.first, x.rows)

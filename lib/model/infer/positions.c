@@ -11,7 +11,7 @@ int clf__grow_length(int length, int needed, int limit)
     return length;
 }
 
-/* Returns the table length for sequences of this length; the session starts with CLF__FIRST_POSITIONS. */
+/* Rounds the length of a table up: the session starts with CLF__FIRST_POSITIONS and doubles. */
 static int table_length(int length)
 {
     return length <= CLF__FIRST_POSITIONS ? 1 : clf__grow_length(CLF__FIRST_POSITIONS, length, INT_MAX);

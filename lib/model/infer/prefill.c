@@ -1,11 +1,11 @@
 /* Prefill: runs the decoder over all prefix tokens of a step at once. The caches are the same as after single
- * steps, except for the order of sums in cross-attention. */
+ * steps, except for the order of summation in cross-attention. */
 #include <assert.h>
 
 #include "model/config/sides.h"
 #include "model/infer/internal.h"
 
-/* One row per prefix token. */
+/* Tables of a prefill, with one row per prefix token. */
 struct prefill_views {
     struct clf__tensor ids, positions, position_rows, cache_rows, places;
     struct clf__sequence_ranges cross; /* one range per row of the step */
@@ -23,7 +23,7 @@ static int count_prefill(const struct clf__step *step, int row)
     return step->prefill_offsets[row + 1] - step->prefill_offsets[row];
 }
 
-/* Sets the cross-attention ranges of the prefix tokens of each row. */
+/* Sets the range of cross-attention for the prefix tokens of each row. */
 static void take_cross_ranges(struct clf__sequence_ranges *cross, struct clf__session *session,
                               const struct clf__step *step)
 {
@@ -76,7 +76,7 @@ static clf_status upload_prefill(struct clf__session *session, struct prefill_vi
     return clf__upload_send(upload);
 }
 
-/* Adds the prefix tokens to the history, which the rows of the next step continue. */
+/* Adds the prefix tokens to the history that the next step continues. */
 static clf_status expect_prefill(const struct clf__session *session, const struct clf__mixer_step *mixer_step,
                                  const struct prefill_views *views, const struct clf__step *step)
 {
@@ -108,7 +108,8 @@ clf_status clf__session_prefill(struct clf__session *session, const struct clf__
         .positions = views.positions,
         .relative = decoder->embedder.relative.table,
         .shared = &session->shared_state,
-        .buffer_index = session->buffer_index, /* the last step's buffer, which the next step reads */
+        .buffer_index =
+            session->buffer_index, /* the buffer that the last step wrote and the next step reads */
         .pairs = views.pairs,
         .places = views.places,
     };

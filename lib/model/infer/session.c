@@ -17,9 +17,7 @@ static const struct clf__front_end_kind *front_end_of(const struct clf__session 
     return session->transformer->encoder.embedder.front_end.kind;
 }
 
-/* Returns the encoder rows of one source, or an upper bound for several sources, each of which may be
-rounded
- * up. */
+/* For several sources, returns an upper bound, because the rows of each source may be rounded up. */
 int clf__session_source_rows(const struct clf__session *session, int length)
 {
     return front_end_of(session)->rows(length);
@@ -42,7 +40,7 @@ static int most_rows(const struct clf__session *session)
 }
 
 /* Maximum rows of a GEMM: convolutions process the frames of one source. */
-static int most_product_rows(const struct clf__session *session)
+static int most_gemm_rows(const struct clf__session *session)
 {
     int frames = front_end_of(session)->scratch != NULL ? session->limits.source_length : 0;
     return clf__max_int(most_rows(session), frames);
@@ -58,8 +56,8 @@ static int most_inputs(const struct clf__config *config)
                         clf__max_int(clf__max_int(widths.d_model, widths.context), features));
 }
 
-/* Reserves the cross-attention map of one layer for one target, and scratch memory unless it is reserved
- * already. */
+/* Reserves the cross-attention map of one layer for one target, and scratch memory unless that is already
+ * reserved. */
 static clf_status reserve_alignment(struct clf__session *session, int with_scratch)
 {
     const struct clf__session_limits *limits = &session->limits;
@@ -98,8 +96,8 @@ static clf_status reserve_attention(struct clf__session *session)
     return limits->aligns && !limits->maps ? reserve_alignment(session, 0) : CLF_OK;
 }
 
-/* Reserves scratch memory for attention whose keys are split over several work-groups: cross-attention, and
- * in GPU kernels also self-attention. */
+/* Reserves scratch memory for attention with keys split over several work-groups: cross-attention and, in GPU
+ * kernels, also self-attention. */
 static clf_status reserve_partials(struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
@@ -116,7 +114,7 @@ static clf_status reserve_partials(struct clf__session *session)
                      : CLF_OK;
 }
 
-/* Returns the type of cached source keys and values, which steps read. Batched attention requires fp32. */
+/* Returns the type in which keys and values of the sources are cached. Batched attention requires fp32. */
 static enum clf__type memory_type(const struct clf__session *session)
 {
     const struct clf__transformer *transformer = session->transformer;
@@ -150,7 +148,7 @@ static clf_status reserve_decoder(struct clf__session *session)
     struct clf__arena *arena = &session->arena;
     size_t layers = (size_t)config->decoder_layers;
     arena->is_joined =
-        clf__caps_have_matrix(clf__device_caps(arena->device)); /* one kernel can bind only few buffers */
+        clf__caps_have_matrix(clf__device_caps(arena->device)); /* a kernel can bind only few buffers */
     CLF__TRY(reserve_memory(session));
     CLF__TRY(clf__allocate(&session->layer_states, layers, sizeof *session->layer_states));
     CLF__TRY(clf__allocate(&session->layer_calls, layers, sizeof *session->layer_calls));
@@ -167,7 +165,7 @@ static clf_status reserve_decoder(struct clf__session *session)
                                          config->decoder_layers, limits->cache_rows));
         CLF__TRY(clf__arena_reserve(arena, &session->layer_addresses, CLF__I32, config->decoder_layers,
                                     CLF__DECODER_ADDRESSES, "addresses of the decoder's layers"));
-        /* The counters of the output projection have a separate cache line. */
+        /* The output projection's counters are in a separate cache line. */
         int counters = CLF__DECODER_COUNTERS(config->decoder_layers) + 16;
         CLF__TRY(
             clf__arena_reserve(arena, &session->counters, CLF__I32, 1, counters, "the decoder's counters"));
@@ -251,7 +249,7 @@ static clf_status reserve(struct clf__session *session)
     return reserve_attention(session);
 }
 
-/* Prepares steps with few launches. */
+/* Chooses how to run steps with few launches. */
 static clf_status prepare_steps(struct clf__session *session)
 {
     const struct clf__stack *decoder = &session->transformer->decoder;
@@ -278,13 +276,13 @@ static clf_status allocate(struct clf__session *session)
     int target_rows = clf__max_int(limits->positions, limits->target_length);
     CLF__TRY(clf__transformer_ensure_positions(transformer, clf__min_int(source_rows, CLF__FIRST_POSITIONS),
                                                clf__min_int(target_rows, CLF__FIRST_POSITIONS)));
-    CLF__TRY(clf__gemm_reserve(transformer->device, most_product_rows(session),
+    CLF__TRY(clf__gemm_reserve(transformer->device, most_gemm_rows(session),
                                most_inputs(&transformer->config), transformer->precision));
     CLF__TRY(clf__shortlists_fill(session));
     return limits->cache_rows > 0 ? prepare_steps(session) : CLF_OK;
 }
 
-/* Creates a session with device memory reserved but not allocated. */
+/* Creates a session and reserves its device memory, but does not allocate it. */
 static clf_status plan(struct clf__session **out, struct clf__transformer *transformer,
                        const struct clf__session_limits *limits)
 {

@@ -1,6 +1,6 @@
-/* Inference sessions: encode sources, cache their cross-attention keys and values, then decode step by step
- * or over given targets. A session allocates all activations once; only position tables grow, for longer
- * sequences. Batches are ragged: the tokens of a batch are adjacent, without padding. */
+/* An inference session encodes sources, caches their cross-attention keys and values, and decodes step by
+ * step or with given targets. All device memory is allocated once, except for position tables, which grow.
+ * Batches are ragged: sequences are adjacent, without padding. */
 #ifndef CLF_INFER_SESSION_H
 #define CLF_INFER_SESSION_H
 
@@ -8,28 +8,28 @@
 #include "model/upload.h"
 #include "search/types.h"
 
-/* Limits of the batches of a session. */
+/* The largest batches of a session. */
 struct clf__session_limits {
-    int sources;       /* sequence slots: sources cached at a time */
-    int source_tokens; /* maximum total tokens or frames of cached sources, and of an encoded batch */
-    int source_length; /* of one source */
-    int cache_rows;    /* hypotheses at a time: sources * beams; 0: no decoding steps */
-    int positions;     /* maximum generated tokens of a hypothesis */
+    int sources;       /* slots: maximum number of cached sources */
+    int source_tokens; /* maximum total tokens or frames, of cached sources and of an encoded batch */
+    int source_length; /* maximum tokens or frames of a source */
+    int cache_rows;    /* maximum number of hypotheses: sources * beams; 0: no decoding steps */
+    int positions;     /* maximum number of generated tokens */
     int candidates;    /* k of a step */
-    int prefill;       /* maximum total prefix tokens in a step; 0: no prefill */
+    int prefill;       /* maximum total prefix tokens of a step; 0: no prefill */
     int banned;        /* maximum total banned ids of a step */
     int ranges;        /* ranges of ids per row of a step; 0: none; not with shortlists */
-    int draws;         /* tokens drawn per step, with ranges; 0: none */
-    int target_tokens; /* maximum total tokens of given targets; 0: no forced decoding */
-    int target_length; /* maximum tokens of a target */
+    int draws;         /* sampled tokens per step, with ranges; 0: none */
+    int target_tokens; /* maximum total tokens of given targets; 0: no given targets */
+    int target_length; /* maximum tokens of a given target */
     int maps;          /* 1: attention maps are requested */
     int aligns;        /* 1: clf__session_align() is called */
-    /* Decoder layer, counted from 1, and number of its first heads whose mean cross-attention steps can
-     * return. Layer 0: none. */
+    /* The decoder layer (counted from 1) and the number of its first heads whose mean cross-attention steps
+     * can return. Layer 0: none. */
     int attention_layer, attention_heads;
     int logits; /* 1: clf__session_logits() is called */
-    /* Maximum shortlist size of a source (clf__session_set_shortlist()): `shortlist_base` plus
-     * `shortlist_each` per token. Both 0: no shortlists. */
+    /* The maximum shortlist size of a source is `shortlist_base` plus `shortlist_each` per token. Both 0: no
+     * shortlists. */
     int shortlist_base, shortlist_each;
 };
 
@@ -43,89 +43,86 @@ clf_status clf__session_create(struct clf__session **out, struct clf__transforme
                                const struct clf__session_limits *limits);
 void clf__session_free(struct clf__session *session);
 
-/* Device memory that a session would use. */
+/* The device memory that a session needs. */
 struct clf__session_size {
     uint64_t bytes, largest_buffer;
 };
 clf_status clf__session_measure(struct clf__session_size *out, struct clf__transformer *transformer,
                                 const struct clf__session_limits *limits);
 
-/* Encodes a batch within the limits; ids must be inside the vocabulary. If ids and frames are both NULL,
- * reads the frames from clf__session_frames(). The output is valid until the next call that computes,
- * except clf__session_cache(). */
+/* Encodes a batch; ids must be in the vocabulary. If ids and frames are both NULL, the frames are those in
+ * clf__session_frames(). The result is valid until the next call that computes, except for
+ * clf__session_cache(). */
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
 
-/* Returns the device memory for the frames of the next batch, (limits.source_tokens, feature size) with
- * adjacent sequences, for ops that compute frames on the device. */
+/* Returns the device tensor for the frames of the next batch, for ops that compute frames on the device:
+ * (limits.source_tokens, feature size), sequences adjacent. */
 struct clf__tensor clf__session_frames(const struct clf__session *session);
 
-/* Returns the number of encoder rows for a source with `length` tokens or frames. */
+/* Returns the number of encoder rows for a source of `length` tokens or frames. */
 int clf__session_source_rows(const struct clf__session *session, int length);
 
-/* Reads the encoder's output (rows, D) of the last encoded batch into target: clf__session_source_rows() rows
- * per source, in order. */
+/* Reads the result (rows, D) of the last clf__session_encode() into target. Each source has
+ * clf__session_source_rows() rows. */
 clf_status clf__session_encoded(const struct clf__session *session, float *target);
 
-/* The memory holds the cross-attention keys and values of cached sources for every decoder layer. A
- * sequence slot holds one source, in adjacent rows. */
+/* The memory holds the cross-attention keys and values of cached sources, for every decoder layer. Each
+ * source has a slot and adjacent rows. */
 
-/* Reserves memory rows in a free slot for a source of `length` tokens or frames; returns 0 if there is no
- * free range of this size. This cannot happen in an empty memory. */
+/* Reserves rows for a source of `length` tokens or frames in a free slot. Returns 0 if there is no free range
+ * of this size, which cannot happen while all slots are free. */
 int clf__session_reserve(struct clf__session *session, int slot, int length);
 /* Release a reserved slot, or all slots. */
 void clf__session_release(struct clf__session *session, int slot);
 void clf__session_release_all(struct clf__session *session);
-/* Caches cross-attention keys and values of the last encoded sources: source b in slots[b], reserved at its
- * length. */
+/* Caches the last encoded batch: source b in slots[b], which is reserved for its length. */
 clf_status clf__session_cache(struct clf__session *session, const int *slots);
 
-/* Sets the shortlist of a reserved slot: ascending ids without duplicates inside the vocabulary; kept until
- * the slot is released. Requires limits for shortlists. */
+/* Sets the shortlist of a reserved slot until it is released: ascending ids in the vocabulary without
+ * duplicates. Requires the limits for shortlists. */
 clf_status clf__session_set_shortlist(struct clf__session *session, int slot, const int32_t *ids, int count);
 
-/* Encodes a batch and caches it as the whole memory: source b in slot b. */
+/* Encodes a batch and caches it as the only content of the memory, source b in slot b. */
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources);
 
-/* Runs one decoding step of cached sources for a search. */
+/* Runs one decoding step of a search. */
 clf_status clf__session_step(struct clf__session *session, struct clf__step *step);
 
-/* Runs the decoder over one input sequence per source (start token first), after clf__session_start(). */
+/* Runs the decoder over one target per source (start token first), after clf__session_start(). */
 clf_status clf__session_teacher_force(struct clf__session *session, const struct clf__sequences *inputs);
 
-/* Reads logits (rows, V) of the last clf__session_teacher_force() into target, for input rows first to
- * first + count - 1. Requires limits.logits. */
+/* Reads logits (count, V) of rows first to first + count - 1 of the last targets into target. Requires
+ * limits.logits. */
 clf_status clf__session_logits(struct clf__session *session, int first, int count, float *target);
 
-/* Computes log softmax(logits)[label] for every row of the last clf__session_teacher_force(); labels must be
- * inside the vocabulary. */
+/* Computes log softmax(logits)[label] for every row of the last targets; labels must be in the vocabulary. */
 clf_status clf__session_pick(struct clf__session *session, const int32_t *labels, float *log_probabilities);
 
-/* A head of the decoder's cross-attention. */
+/* A head of cross-attention in the decoder. */
 struct clf__session_head {
     int layer, head;
 };
 
-/* Runs the decoder over one input sequence on the cached source of a slot and reads cross-attention weights
- * of some heads: (heads, count, rows of the source), each row a softmax over the source. Requires
- * limits.aligns. Afterwards clf__session_logits(), clf__session_pick() and clf__session_look() refer to these
- * inputs. */
+/* Runs the decoder over a target on the source in a slot and reads cross-attention weights of some heads:
+ * (heads, count, rows of the source), each row a softmax. clf__session_logits(), clf__session_pick() and
+ * clf__session_look() then apply to this target. Requires limits.aligns. */
 clf_status clf__session_align(struct clf__session *session, int slot, const int32_t *inputs, int count,
                               const struct clf__session_head *heads, int head_count, float *weights);
 
-/* Computes for every row of the last inputs the largest logit and log sum exp(x - largest) of ranges of
- * ids: statistics (rows, each, 2), ranges (rows, each, 2) as in struct clf__step, with `each` <=
- * limits.ranges. For a range of one id, this is the logit of the id. */
+/* Computes the largest logit and log sum exp(logit - largest) of ranges of ids for every row of the last
+ * targets: statistics (rows, each, 2), ranges (rows, each, 2) as in struct clf__step, `each` <=
+ * limits.ranges. For a range of one id, the largest logit is that of the id. */
 clf_status clf__session_look(struct clf__session *session, const int32_t *ranges, int each,
                              float *statistics);
 
-/* Attention maps of one source and one target, as in clf_attention_maps. */
+/* Attention maps of a source and a target, as in clf_attention_maps. */
 struct clf__session_maps {
     float *encoder; /* (layers, H, S, S) */
     float *decoder; /* (layers, H, T, T) */
     float *cross;   /* (layers, H, T, S) */
 };
-/* Encodes one source, runs the decoder over one target, and reads every attention map. Requires limits with
- * maps and sources = 1. */
+/* Encodes a source, runs the decoder over a target, and reads all attention maps. Requires limits.maps and
+ * limits.sources = 1. */
 clf_status clf__session_attend_source(struct clf__session *session, const struct clf__sequences *source,
                                       const struct clf__session_maps *maps);
 clf_status clf__session_attend_target(struct clf__session *session, const struct clf__sequences *inputs,

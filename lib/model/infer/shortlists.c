@@ -1,4 +1,4 @@
-/* Shortlists: decoding steps that choose from a set of words per source. */
+/* Shortlists: steps choose from a set of words for each source. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "model/infer/internal.h"
 #include "runtime/device/lock.h"
 
-/* Minimum number of logits computed at a time. */
+/* Minimum number of logits to compute at a time. */
 enum { LEAST_LOGITS = 1 << 20 };
 
 static int has_shortlists(const struct clf__session_limits *limits)
@@ -26,8 +26,8 @@ static int64_t most_words(const struct clf__session *session, int tokens)
     return most < all ? most : all;
 }
 
-/* Returns the shortlist positions per memory row. A slot owns the positions of its rows; every row has
- * enough space for the base words of a source. */
+/* Returns the number of shortlist positions per memory row. A slot owns the positions of its rows, so every
+ * row must have space for the base words of a source. */
 static int64_t places_each(const struct clf__session_limits *limits)
 {
     return (int64_t)limits->shortlist_base + limits->shortlist_each;
@@ -58,7 +58,7 @@ clf_status clf__shortlists_reserve(struct clf__session *session)
     return clf__allocate(&shortlists->counts, (size_t)limits->sources, sizeof *shortlists->counts);
 }
 
-/* Copies the projection's weight, because rows of its panel layout are not contiguous. */
+/* Copies the weight of the projection, because rows are not contiguous in the layout of GEMM. */
 clf_status clf__shortlists_fill(struct clf__session *session)
 {
     struct clf__shortlists *shortlists = &session->shortlists;
@@ -146,7 +146,7 @@ void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__s
     offsets[step->rows] = kept;
 }
 
-/* Scatters the logits of shortlists to rows over all words; other words get -inf. */
+/* Scatters the shortlist logits of rows to the whole vocabulary; other words get -inf. */
 static clf_status spread_logits(struct clf__step *step, const struct clf__session *session,
                                 struct clf__tensor logits, int first)
 {

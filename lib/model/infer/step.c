@@ -24,11 +24,11 @@ struct step_views {
     struct clf__tensor ranges; /* (rows, 2 M) */
     struct clf__tensor draws;  /* (draws, CLF__DRAW_WORDS) */
     struct clf__sequence_ranges cross;
-    double pairs; /* self-attention: sum over rows of the positions attended to */
+    double pairs; /* self-attention: total number of positions attended to */
     struct clf__shortlisted_rows shortlisted;
 };
 
-/* Rows of a slot are adjacent and share their memory: one range per slot. */
+/* Fills in one range per slot: adjacent rows of the same slot share the memory. */
 static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct clf__session *session,
                               int32_t *table, const struct clf__step *step)
 {
@@ -42,7 +42,7 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
             longest = slot->length > longest ? slot->length : longest;
         }
         table[4 * (count - 1) + 1]++;
-        assert(table[4 * (count - 1) + 1] <= ranges->max_queries); /* limit of a kernel */
+        assert(table[4 * (count - 1) + 1] <= ranges->max_queries); /* a limit of the kernel */
     }
     ranges->sequences = ranges->table.rows = count;
     ranges->max_keys = longest;
@@ -103,7 +103,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     return clf__upload_send_later(upload);
 }
 
-/* Returns a view on part of the results, starting at element `offset`. */
+/* Returns a view of part of the results, from element `offset` on. */
 static struct clf__tensor results_view(const struct clf__session *session, enum clf__type type, int rows,
                                        int columns, int offset)
 {
@@ -113,12 +113,12 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
     return view;
 }
 
-/* Results that a step reads back, in this order in the results tensor. */
+/* The results that the host reads, in the order of the results tensor. */
 struct step_results {
     struct clf__tensor values, ids, statistics;
-    struct clf__tensor range_values, range_ids, range_statistics; /* ranges_each times as wide */
+    struct clf__tensor range_values, range_ids, range_statistics; /* wider by the factor ranges_each */
     struct clf__tensor draw_values, draw_ids, draw_logits;
-    int count; /* total numbers */
+    int count; /* total number of values */
 };
 
 int64_t clf__step_results(const struct clf__session_limits *limits)
@@ -152,7 +152,7 @@ static struct step_results results_of(const struct clf__session *session, const 
     return results;
 }
 
-/* Computes ranges first to end - 1 of some rows. */
+/* Computes the ranges from `first` to `end` - 1 for some rows. */
 static clf_status look_at_ranges(const struct step_results *results, const struct step_views *views,
                                  struct clf__tensor logits, int first_row, int first, int end, int k)
 {
@@ -170,8 +170,8 @@ static clf_status look_at_ranges(const struct step_results *results, const struc
                              clf__tensor_columns(ranges, 2 * first, 2 * count));
 }
 
-/* Draws the tokens that follow some rows, starting at row `first_row`, from their logits without banned
- * ids. */
+/* Samples the tokens that follow some rows, starting at row `first_row`, from the logits without banned ids.
+ */
 static clf_status draw(const struct step_results *results, const struct step_views *views,
                        const struct clf__step *step, struct clf__tensor logits, int first_row)
 {
@@ -192,8 +192,8 @@ static clf_status draw(const struct step_results *results, const struct step_vie
                                           clf__tensor_rows(views->draws, first, count), first_row);
 }
 
-/* As clf__projection_top_k(), but keeps the logits: first uses them before bans, then searches the ranges
- * after bans and draws from these. */
+/* Does the same as clf__projection_top_k() but keeps the logits: computes some ranges before bans, then
+ * computes the other ranges and samples after bans. */
 static clf_status keep_logits(struct clf__session *session, struct clf__step *step,
                               const struct step_views *views, const struct step_results *results)
 {
@@ -218,7 +218,7 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
     return CLF_OK;
 }
 
-/* Copies the next results. */
+/* Copies the next `count` results. */
 static const float *copy_results(void *target, const float *source, int count)
 {
     if (count > 0) {
@@ -263,7 +263,7 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     return CLF_OK;
 }
 
-/* Computes the decoder's input, or passes it to the layers' launch as its start. */
+/* Computes the decoder's input, or lets the launch of the layers compute it. */
 static clf_status start_step(struct clf__session *session, struct clf__layer_call *call,
                              const struct clf__step_start *start, int rows)
 {
@@ -283,7 +283,7 @@ static clf_status start_step(struct clf__session *session, struct clf__layer_cal
                                  start->positions);
 }
 
-/* Returns the tensor for the step's attention weights, for sources of at most `columns` rows. */
+/* Returns the tensor for a step's attention weights, for sources of at most `columns` rows. */
 static struct clf__tensor looks_of(const struct clf__session *session, const struct clf__step *step,
                                    int longest)
 {
@@ -305,8 +305,8 @@ static clf_status decode(struct clf__session *session, struct clf__step *step, c
     return read_candidates(session, step, views);
 }
 
-/* Repeats a step of persistent launches with one launch per operation and compares the bits, because the
- * visibility of writes between work-groups depends on hardware and compiler. */
+/* Repeats a step of a persistent launch with one launch per operation and compares the bits: whether
+ * work-groups see each other's writes depends on hardware and compiler. */
 static clf_status prove(struct clf__session *session, struct clf__step *step, const struct step_views *views,
                         const struct clf__layer_call *call, const struct clf__step_start *start)
 {
@@ -322,16 +322,16 @@ static clf_status prove(struct clf__session *session, struct clf__step *step, co
         device->persistent_proofs++;
     } else if (status == CLF_OK) {
         clf__log(CLF_LOG_WARNING,
-                 "device %s: the results of a persistent launch differ; decoding continues with a launch for "
-                 "each operation",
+                 "device %s: a persistent launch computed different results; decoding continues with one "
+                 "launch per operation",
                  device->label);
     }
     clf__free(found);
     return status;
 }
 
-/* Runs decode(), and repeats it if a persistent launch failed or is not yet verified. A step can be
- * repeated because it does not overwrite its inputs. */
+/* Runs decode(). Repeats the step if a persistent launch failed or is not verified yet, which is possible
+ * because a step does not overwrite its inputs. */
 static clf_status decode_safely(struct clf__session *session, struct clf__step *step,
                                 const struct step_views *views, const struct clf__layer_call *call,
                                 const struct clf__step_start *start)
@@ -357,7 +357,7 @@ static int longest_target(const struct clf__step *step)
     return longest;
 }
 
-/* Runs the step and waits for the candidates. */
+/* Runs the step and waits for its results. */
 static clf_status run_step(struct clf__session *session, struct clf__step *step)
 {
     const struct clf__stack *decoder = &session->transformer->decoder;

@@ -1,5 +1,5 @@
-/* CTranslate2's model.bin: variables without alignment, then aliases (CTranslate2's models/model.cc and
- * specs/model_spec.py). */
+/* CTranslate2's model.bin: unaligned variables followed by aliases (see models/model.cc and
+ * specs/model_spec.py in CTranslate2). */
 #include <string.h>
 
 #include "base/little_endian.h"
@@ -9,10 +9,10 @@
 
 enum { LATEST_VERSION = 6, MAX_VARIABLES = 1 << 15 };
 
-/* The scale of int16 weights in version 1, whose files contain no scales. */
+/* Version 1 files contain no int16 scales; all int16 weights have this scale. */
 static const float old_int16_scale = 1000.0f;
 
-/* Types by their code in the file, from version 4 on. */
+/* Element types, indexed by their code in the file (version 4 and later). */
 static const char *const types[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
 
 struct reader {
@@ -24,8 +24,8 @@ struct reader {
 
 static clf_status damaged(const struct reader *reader, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: %s, near byte %llu; download or convert it again", reader->shard->path,
-                     what, (unsigned long long)reader->at);
+    return clf__fail(CLF_FORMAT, "%s: %s near byte %llu; download the file or convert the model again",
+                     reader->shard->path, what, (unsigned long long)reader->at);
 }
 
 static clf_status read_bytes(struct reader *reader, void *target, size_t size)
@@ -47,7 +47,7 @@ static clf_status read_number(struct reader *reader, size_t size, uint32_t *out)
     return CLF_OK;
 }
 
-/* Reads a name; *out is owned by the shard. */
+/* Reads a name, which the shard owns. */
 static clf_status read_name(struct reader *reader, const char **out)
 {
     char name[1 << 16];
@@ -55,7 +55,7 @@ static clf_status read_name(struct reader *reader, const char **out)
     CLF__TRY(read_number(reader, 2, &length));
     CLF__TRY(read_bytes(reader, name, length));
     if (length == 0 || memchr(name, '\0', length) != name + length - 1) {
-        return damaged(reader, "the length of a name is wrong");
+        return damaged(reader, "the length of a name is invalid");
     }
     struct clf__names *names = &reader->shard->name_list;
     CLF__TRY(clf__names_add(names, name));
@@ -70,8 +70,8 @@ static clf_status read_specification(struct reader *reader)
     CLF__TRY(read_number(reader, 4, &version));
     if (version < 1 || version > LATEST_VERSION) {
         return clf__fail(version == 0 || version > 1000 ? CLF_FORMAT : CLF_UNSUPPORTED,
-                         "%s: begins with %u, which is not a version of CTranslate2's format from 1 to %d; "
-                         "download it again, or convert the model with a supported release",
+                         "%s: format version %u is not supported, only 1 to %d; download the file again, or "
+                         "convert the model with a supported release of CTranslate2",
                          shard->path, version, LATEST_VERSION);
     }
     shard->specification = (struct clf__specification){.name = "", .version = (int)version};
@@ -96,13 +96,13 @@ static clf_status read_shape(struct reader *reader, struct clf__stored_tensor *t
         CLF__TRY(read_number(reader, 4, &extent));
         tensor->shape[i] = extent;
         if (__builtin_mul_overflow(*elements, (uint64_t)extent, elements)) {
-            return damaged(reader, "the shape of a variable is larger than any file");
+            return damaged(reader, "the shape of a variable exceeds any possible file");
         }
     }
     return CLF_OK;
 }
 
-/* Reads type and size; before version 4 the size of an element determines its type. */
+/* Reads type and size. Before version 4 the file stores only the element size, which determines the type. */
 static clf_status read_type(struct reader *reader, struct clf__stored_tensor *tensor, uint64_t elements)
 {
     static const char *const by_width[] = {NULL, "I8", "I16", NULL, "F32"};
@@ -116,14 +116,14 @@ static clf_status read_type(struct reader *reader, struct clf__stored_tensor *te
         name = code < sizeof by_width / sizeof *by_width ? by_width[code] : NULL;
     }
     if (name == NULL) {
-        return damaged(reader, "a variable has a type that CTranslate2 does not have");
+        return damaged(reader, "the element type of a variable is unknown");
     }
     const struct clf__element_type *type = clf__element_type_find(name);
     tensor->type_name = type->name;
     tensor->type = type->storage;
     uint64_t bytes = reader->shard->specification.version >= 4 ? size : size * type->bytes;
     if (bytes / type->bytes != elements || bytes % type->bytes != 0) {
-        return damaged(reader, "the size and shape of a variable do not agree");
+        return damaged(reader, "the size and shape of a variable disagree");
     }
     tensor->size = (size_t)bytes;
     tensor->offset = reader->at;
@@ -145,7 +145,7 @@ static clf_status add(struct reader *reader, const struct clf__stored_tensor *te
 static clf_status read_count(struct reader *reader, uint32_t *count)
 {
     CLF__TRY(read_number(reader, 4, count));
-    return *count <= MAX_VARIABLES ? CLF_OK : damaged(reader, "it declares more than 32,768 variables");
+    return *count <= MAX_VARIABLES ? CLF_OK : damaged(reader, "more than 32,768 variables are declared");
 }
 
 static clf_status read_variables(struct reader *reader)
@@ -163,7 +163,7 @@ static clf_status read_variables(struct reader *reader)
     return CLF_OK;
 }
 
-/* Checks that integer weights have scales. Version 1 stores none and has a constant scale for int16. */
+/* Checks that integer weights have scales, except int16 weights of version 1. */
 static clf_status check_scales(const struct reader *reader)
 {
     for (int i = reader->shard->first; i < reader->list->count; i++) {
@@ -172,14 +172,16 @@ static clf_status check_scales(const struct reader *reader)
         if (is_int16 && reader->shard->specification.version < 2) {
             tensor->scales = (struct clf__stored_scales){.count = 1, .value = old_int16_scale};
         } else if (tensor->dimensions > 1 && !clf__stored_tensor_is_real(tensor)) {
-            return clf__fail(CLF_FORMAT, "%s: \"%.200s\" has no scales; download or convert it again",
+            return clf__fail(CLF_FORMAT,
+                             "%s: variable \"%.200s\" is quantized but has no scales; download the file or "
+                             "convert the model again",
                              tensor->file, tensor->name);
         }
     }
     return CLF_OK;
 }
 
-/* Reads alternative names of variables; an alias also has the scales of its variable. */
+/* Reads the aliases of variables. An alias of a variable with scales also gets an alias of the scales. */
 static clf_status read_aliases(struct reader *reader)
 {
     int variables = reader->list->count - reader->shard->first;
@@ -195,7 +197,7 @@ static clf_status read_aliases(struct reader *reader)
         if (variable == NULL) {
             return clf__fail(
                 CLF_FORMAT,
-                "%s: declares \"%.200s\" as an alias of \"%.200s\", which does not exist; download it again",
+                "%s: alias \"%.200s\" refers to \"%.200s\", which does not exist; download the file again",
                 reader->shard->path, alias, name);
         }
         struct clf__stored_tensor tensor = *variable;

@@ -1,4 +1,4 @@
-/* Formats of weights files: each opens one file and lists its tensors. */
+/* Formats of weights files. Each format opens one file and lists the tensors in the file. */
 #ifndef CLF_WEIGHTS_FORMAT_H
 #define CLF_WEIGHTS_FORMAT_H
 
@@ -8,7 +8,7 @@
 
 /* One open file. */
 struct clf__shard {
-    char *name; /* inside the folder */
+    char *name; /* relative to the model folder */
     char *path;
     struct clf__file file;
     json_t *header;              /* safetensors: owns the tensors' names; torch files: only metadata */

@@ -41,13 +41,13 @@ static const struct type *find_type(uint64_t code)
 static clf_status refuse_type(const struct clf__file *file, const struct clf__marian_item *item)
 {
     return clf__fail(CLF_UNSUPPORTED,
-                     "%s: tensor \"%.200s\" has type 0x%llx, which is specific to one processor or unknown; "
+                     "%s: tensor \"%.200s\" has type 0x%llx, which is unknown or specific to one processor; "
                      "convert the model with --gemm-type float32 or intgemm8",
                      file->path, item->name, (unsigned long long)item->type);
 }
 
-/* Returns 1 for the options and for activation scales, which only Marian's own kernels read. */
-static int is_left_out(const char *name)
+/* Returns 1 for tensors to skip: the options, and activation scales, which only Marian's own kernels use. */
+static int is_skipped(const char *name)
 {
     return strcmp(name, options_name) == 0 || clf__ends_with(name, "_QuantMultA");
 }
@@ -59,12 +59,12 @@ static int is_embedding(const char *name)
 }
 
 /* Transposes the shape. Quantized values are stored transposed; other values get strides. */
-static void turn(struct clf__stored_tensor *tensor, int lies_turned)
+static void transpose(struct clf__stored_tensor *tensor, int is_transposed)
 {
     int64_t inputs = tensor->shape[0], outputs = tensor->shape[1];
     tensor->shape[0] = outputs;
     tensor->shape[1] = inputs;
-    if (!lies_turned) {
+    if (!is_transposed) {
         tensor->is_strided = 1;
         tensor->strides[0] = 1;
         tensor->strides[1] = outputs;
@@ -92,25 +92,26 @@ static clf_status add_tensor(struct clf__stored_tensor *tensor, const struct clf
                 : bytes > UINT64_MAX / (uint64_t)item->shape[i] ? UINT64_MAX
                                                                 : bytes * (uint64_t)item->shape[i];
     }
-    uint64_t behind = type->is_quantized ? sizeof(float) : 0;
-    if (item->size < behind || bytes > item->size - behind) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: tensor \"%.200s\" has fewer bytes than its shape requires; download it again",
-                         shard->path, item->name);
+    uint64_t scale_bytes = type->is_quantized ? sizeof(float) : 0;
+    if (item->size < scale_bytes || bytes > item->size - scale_bytes) {
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: tensor \"%.200s\" has fewer bytes than its shape requires; download the file again",
+            shard->path, item->name);
     }
     tensor->size = (size_t)bytes;
-    if (behind > 0) {
+    if (scale_bytes > 0) {
         tensor->scales = (struct clf__stored_scales){.count = 1, .offset = item->offset + bytes};
     }
     int is_turned = item->dimensions == 2 && item->shape[0] > 1 && !is_embedding(item->name);
-    if (behind > 0 && clf__ends_with(item->name, "_Wt")) {
+    if (scale_bytes > 0 && clf__ends_with(item->name, "_Wt")) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: tensor \"%.200s\" is quantized in an untested layout; convert the model with "
+                         "%s: tensor \"%.200s\" has an unsupported quantized layout; convert the model with "
                          "--gemm-type float32",
                          shard->path, item->name);
     }
     if (is_turned) {
-        turn(tensor, type->is_quantized);
+        transpose(tensor, type->is_quantized);
     }
     return CLF_OK;
 }
@@ -125,7 +126,7 @@ clf_status clf__marian_open(struct clf__shard *shard, struct clf__tensor_list *l
     clf_status status =
         clf__resize(&list->items, (size_t)list->count + (size_t)items.count, sizeof *list->items);
     for (int i = 0; i < items.count && status == CLF_OK; i++) {
-        if (!is_left_out(items.items[i].name)) {
+        if (!is_skipped(items.items[i].name)) {
             status = add_tensor(&list->items[list->count++], &items.items[i], shard);
         }
     }
@@ -140,14 +141,14 @@ static clf_status read_options(json_t **out, const struct clf__file *file,
 {
     const struct clf__marian_item *item = clf__marian_items_find(items, options_name);
     if (item == NULL || item->type != CLF__MARIAN_INT8) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "%s: holds no options (%s), like models of very old Marian versions; save it with a newer Marian",
-            file->path, options_name);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: no options (%s) in the file, which was saved by a very old version of Marian; "
+                         "save the model with a newer version",
+                         file->path, options_name);
     }
     if (item->size > MOST_OPTIONS) {
-        return clf__fail(CLF_FORMAT, "%s: %s has %llu bytes, more than options can have", file->path,
-                         options_name, (unsigned long long)item->size);
+        return clf__fail(CLF_FORMAT, "%s: %s has %llu bytes, too many for options; download the file again",
+                         file->path, options_name, (unsigned long long)item->size);
     }
     char *text, *what = NULL;
     CLF__TRY(clf__allocate(&text, (size_t)item->size + 1, 1));
@@ -187,7 +188,7 @@ clf_status clf__marian_is_int8(int *out, const char *path)
     clf_status status = clf__marian_items_read(&items, &file);
     for (int i = 0; i < items.count; i++) {
         const struct type *type = find_type(items.items[i].type);
-        *out |= type != NULL && type->storage == CLF__STORED_I8 && !is_left_out(items.items[i].name);
+        *out |= type != NULL && type->storage == CLF__STORED_I8 && !is_skipped(items.items[i].name);
     }
     clf__marian_items_free(&items);
     clf__file_close(&file);

@@ -7,19 +7,20 @@
 
 #include "model/weights/format.h"
 
-/* Opens shard->path and adds its tensors under Marian's names, except options and activation scales. Linear
+/* Opens shard->path and adds the tensors under Marian's names, without options and activation scales. Linear
  * weights, (inputs, outputs) in Marian, are returned as (outputs, inputs); embeddings stay (words, width).
- * CLF_UNSUPPORTED for a tiled or encrypted type; CLF_FORMAT for a wrong length. */
+ * Returns CLF_UNSUPPORTED for a tiled or encrypted type, CLF_FORMAT for a wrong length. */
 clf_status clf__marian_open(struct clf__shard *shard, struct clf__tensor_list *list);
 
-/* Reads the options of special:model.yml as an object of strings, lists and objects (base/yaml.h); the caller
- * releases *out. Returns CLF_UNSUPPORTED for a file without options. */
+/* Reads the options (special:model.yml) as a JSON object (base/yaml.h), which the caller releases. Returns
+ * CLF_UNSUPPORTED for a file without options. */
 clf_status clf__marian_options(json_t **out, const char *path);
 
-/* Sets *out to 1 if the matrices of a file are int8. */
+/* Sets *out to 1 if the matrices in the file are int8. */
 clf_status clf__marian_is_int8(int *out, const char *path);
 
-/* Sets *out to 1 if a file starts like a Marian container; 0 also if the file cannot be read. */
+/* Sets *out to 1 if the file starts like a Marian container, to 0 otherwise and if the file cannot be read.
+ */
 clf_status clf__marian_is_container(int *out, const char *path);
 
 #endif

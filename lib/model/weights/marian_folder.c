@@ -10,7 +10,7 @@
 
 enum { MOST_CONFIGURATION = 1 << 20, MOST_VALUES = 1 << 14 };
 
-/* The state of searching a folder for its files. */
+/* The state of a search for the files of a folder. */
 struct search {
     const char *path;
     struct clf__names names;
@@ -31,7 +31,7 @@ static int ends_with_any(const char *name, const char *const *ends)
     return 0;
 }
 
-/* --- With a configuration file. --- */
+/* --- Files named by a configuration ---  */
 
 int clf__marian_is_configuration(const char *name)
 {
@@ -64,7 +64,7 @@ static clf_status read_configuration(struct clf__marian_folder *out, const struc
     return CLF_OK;
 }
 
-/* Returns value `index` of a key with a single value or a list; NULL if there are fewer. */
+/* Returns element `index` of a key with one value or a list of values; NULL if there are fewer. */
 static const char *value_at(const json_t *object, const char *key, size_t index)
 {
     const json_t *value = json_object_get(object, key);
@@ -73,42 +73,44 @@ static const char *value_at(const json_t *object, const char *key, size_t index)
                                 : NULL;
 }
 
-/* Builds a path relative to the configuration. Only the last component of an absolute path is used, because
- * such a path was valid on another machine. */
-static clf_status join_said(char **out, const char *folder, const char *said)
+/* Joins a path to the configuration's folder. Of an absolute path, which was valid on another machine, only
+ * the file name is used. */
+static clf_status join_configured(char **out, const char *folder, const char *configured)
 {
-    const char *slash = said[0] == '/' ? strrchr(said, '/') : NULL;
-    return clf__path_join(out, folder, slash != NULL ? slash + 1 : said);
+    const char *slash = configured[0] == '/' ? strrchr(configured, '/') : NULL;
+    return clf__path_join(out, folder, slash != NULL ? slash + 1 : configured);
 }
 
-static clf_status take_said(struct clf__marian_folder *out, const struct search *search)
+static clf_status take_configured(struct clf__marian_folder *out, const struct search *search)
 {
     const char *model = value_at(out->decoding, "models", 0);
     const char *source = value_at(out->decoding, "vocabs", 0);
     const char *target = value_at(out->decoding, "vocabs", 1);
     const char *shortlist = value_at(out->decoding, "shortlist", 0);
     if (model == NULL || source == NULL || target == NULL) {
-        return clf__fail(
-            CLF_FORMAT,
-            "%s: the configuration does not name a model in \"models\" and two vocabularies in \"vocabs\"",
-            search->path);
+        return clf__fail(CLF_FORMAT,
+                         "%s: the configuration must name a model in \"models\" and two vocabularies in "
+                         "\"vocabs\"; correct it",
+                         search->path);
     }
     if (value_at(out->decoding, "models", 1) != NULL || value_at(out->decoding, "vocabs", 2) != NULL) {
-        return clf__fail(
-            CLF_UNSUPPORTED,
-            "%s: the configuration names several models or sources; one model and one source are supported",
-            search->path);
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: the configuration names several models or sources, but only one model and one "
+                         "source are supported; use a single model",
+                         search->path);
     }
-    CLF__TRY(join_said(&out->model, search->path, model));
-    CLF__TRY(join_said(&out->source_words, search->path, source));
-    CLF__TRY(join_said(&out->target_words, search->path, target));
-    return shortlist != NULL && shortlist[0] != '\0' ? join_said(&out->shortlist, search->path, shortlist)
-                                                     : CLF_OK;
+    CLF__TRY(join_configured(&out->model, search->path, model));
+    CLF__TRY(join_configured(&out->source_words, search->path, source));
+    CLF__TRY(join_configured(&out->target_words, search->path, target));
+    return shortlist != NULL && shortlist[0] != '\0'
+               ? join_configured(&out->shortlist, search->path, shortlist)
+               : CLF_OK;
 }
 
-/* --- By names. --- */
+/* --- Files found by name --- */
 
-/* Finds the only name with a prefix and a suffix; *out is NULL without one. Several names are an error. */
+/* Finds the file with a prefix and a suffix; *out is NULL if there is none. Several such files are an error.
+ */
 static clf_status find_one(const char **out, const struct search *search, const char *start,
                            const char *const *ends)
 {
@@ -120,8 +122,8 @@ static clf_status find_one(const char **out, const struct search *search, const 
         }
         if (*out != NULL) {
             return clf__fail(CLF_FORMAT,
-                             "%s: holds both %.100s and %.100s; name one in a config.yml (models, vocabs), "
-                             "or remove the other",
+                             "%s: the folder contains both %.100s and %.100s; name one in config.yml "
+                             "(models, vocabs), or remove the other",
                              search->path, *out, name);
         }
         *out = name;
@@ -133,7 +135,7 @@ static const char *const archives[] = {".npz", NULL}, *const containers[] = {".b
 static const char *const texts[] = {".s2t", NULL}, *const packed_texts[] = {".s2t.gz", NULL};
 static const char *const vocabularies[] = {".spm", ".yml", ".yaml", ".json", ".txt", NULL};
 
-/* Finds the model. model.bin is checked by its first bytes, because other engines use the same name. */
+/* Finds the model. The first bytes of model.bin are checked, because other engines use the same file name. */
 static clf_status find_model(struct clf__marian_folder *out, const struct search *search)
 {
     const char *name;
@@ -180,14 +182,14 @@ static clf_status find_named(struct clf__marian_folder *out, const struct search
     }
     if (out->source_words == NULL || out->target_words == NULL) {
         return clf__fail(CLF_FILE,
-                         "%s: the vocabulary is missing (vocab*.spm, or srcvocab*.spm and trgvocab*.spm); "
-                         "download it too (unpacked, if it ends in .gz)",
+                         "%s: no vocabulary in the folder (vocab*.spm, or srcvocab*.spm and trgvocab*.spm); "
+                         "download the vocabulary (and unpack it if its name ends in .gz)",
                          search->path);
     }
-    static const char *const *const forms[] = {containers, texts, packed_texts};
+    static const char *const *const kinds[] = {containers, texts, packed_texts};
     const char *shortlist = NULL;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms && shortlist == NULL; i++) {
-        CLF__TRY(find_one(&shortlist, search, "lex", forms[i]));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && shortlist == NULL; i++) {
+        CLF__TRY(find_one(&shortlist, search, "lex", kinds[i]));
     }
     return shortlist != NULL ? clf__path_join(&out->shortlist, search->path, shortlist) : CLF_OK;
 }
@@ -195,7 +197,7 @@ static clf_status find_named(struct clf__marian_folder *out, const struct search
 static clf_status find(struct clf__marian_folder *out, const struct search *search)
 {
     CLF__TRY(read_configuration(out, search));
-    return out->decoding != NULL ? take_said(out, search) : find_named(out, search);
+    return out->decoding != NULL ? take_configured(out, search) : find_named(out, search);
 }
 
 clf_status clf__marian_folder_find(struct clf__marian_folder *out, int *found, const char *folder)

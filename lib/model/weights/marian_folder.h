@@ -6,23 +6,21 @@
 
 #include "base/status.h"
 
-/* The weights file that `clformer convert` writes. */
+/* The weights file that `clformer convert` writes */
 #define CLF__MARIAN_CONVERTED "model.marian.safetensors"
 
 struct clf__marian_folder {
-    char *model;                       /* paths, owned */
+    char *model;                       /* paths; owned by this struct */
     char *source_words, *target_words; /* equal if source and target share the vocabulary */
     char *shortlist;                   /* or NULL */
-    json_t
-        *decoding; /* content of the folder's configuration: an object of strings and lists (base/yaml.h) */
+    json_t *decoding; /* the folder's configuration: an object of strings and lists (base/yaml.h) */
 };
 
-/* Reads config*.yml or *decoder.yml, which names the files. Without it, files are found by name: model*.bin,
- * *.npz or the file of `clformer convert`; vocab*.spm (or srcvocab* and trgvocab*; .yml, .txt); lex*.bin,
- * else lex*.s2t, else lex*.s2t.gz. *found is 0 if the folder holds no Marian model; unusable files are an
- * error. */
+/* Finds the files named in config*.yml or *decoder.yml, otherwise by name: model*.bin, *.npz or the file of
+ * `clformer convert`; vocab*.spm (or srcvocab* and trgvocab*; .yml, .txt); lex*.bin, lex*.s2t or lex*.s2t.gz.
+ * Sets *found to 0 if the folder holds no Marian model; fails if the files are unusable. */
 clf_status clf__marian_folder_find(struct clf__marian_folder *out, int *found, const char *folder);
-/* Returns 1 if a file name is that of a configuration. */
+/* Returns 1 if `name` is the name of a configuration file. */
 int clf__marian_is_configuration(const char *name);
 void clf__marian_folder_free(struct clf__marian_folder *folder);
 

@@ -1,5 +1,5 @@
-/* Reads the container of marian-dev's src/common/binary.cpp, and archives of numpy.savez() in the format of
- * NumPy Enhancement Proposal 1. */
+/* Reads Marian's container (src/common/binary.cpp in marian-dev) and numpy.savez() archives (NumPy
+ * Enhancement Proposal 1). */
 #include "model/weights/marian_items.h"
 
 #include <stdlib.h>
@@ -9,23 +9,22 @@
 #include "base/memory.h"
 #include "model/weights/zip.h"
 
-/* The file begins with version and item count. The header of an item has the lengths of its name, shape and
- * data, and its type. */
+/* The file begins with the version and the number of items. An item's header holds the lengths of its name,
+ * shape and data, and its type. */
 enum { HEAD_BYTES = 16, ITEM_BYTES = 32, MOST_ITEMS = 1 << 16, MOST_NAME = 256, MOST_PADDING = 4096 };
 enum { ENCRYPTED_VERSION = 2 };
 
 static clf_status damaged(const struct clf__file *file, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: is not a Marian model or is damaged (%s); download it again",
+    return clf__fail(CLF_FORMAT, "%s: not a Marian model, or damaged (%s); download the file again",
                      file->path, what);
 }
 
-/* Reads a part of the file at once. */
 static clf_status read_part(uint8_t **out, const struct clf__file *file, uint64_t offset, uint64_t size)
 {
     *out = NULL;
     if (offset > file->size || size > file->size - offset) {
-        return damaged(file, "it is cut off");
+        return damaged(file, "the file is truncated");
     }
     CLF__TRY(clf__allocate(out, (size_t)size + 1, 1));
     clf_status status = clf__file_read_at(file, offset, *out, (size_t)size);
@@ -36,9 +35,9 @@ static clf_status read_part(uint8_t **out, const struct clf__file *file, uint64_
     return status;
 }
 
-/* --- The container. --- */
+/* --- Marian's container --- */
 
-/* Lengths from the items' headers. */
+/* Sums of the lengths in the items' headers. */
 struct lengths {
     uint64_t names, shapes;
 };
@@ -53,10 +52,10 @@ static clf_status read_heads(struct clf__marian_items *out, struct lengths *leng
         item->type = clf__read_64(head + 8);
         item->size = clf__read_64(head + 24);
         if (name == 0 || name > MOST_NAME || shape > CLF__TENSOR_DIMENSIONS || item->size > file->size) {
-            return damaged(file, "the head of an item");
+            return damaged(file, "the header of an item is invalid");
         }
         item->dimensions = (int)shape;
-        item->offset = name; /* length of the name, replaced when the names are read */
+        item->offset = name; /* length of the name, until the names are read */
         lengths->names += name;
         lengths->shapes += 4 * shape;
     }
@@ -71,7 +70,7 @@ static clf_status read_names(struct clf__marian_items *out, const uint8_t *bytes
         size_t length = (size_t)out->items[i].offset;
         memcpy(name, bytes, length);
         if (memchr(name, '\0', length) != name + length - 1) {
-            return damaged(file, "the name of an item");
+            return damaged(file, "the name of an item is invalid");
         }
         out->items[i].name = name;
         name += length;
@@ -87,14 +86,14 @@ static clf_status read_shapes(struct clf__marian_items *out, const uint8_t *byte
         for (int k = 0; k < out->items[i].dimensions; k++, bytes += 4) {
             out->items[i].shape[k] = (int32_t)clf__read_32(bytes);
             if (out->items[i].shape[k] < 0) {
-                return damaged(file, "the shape of an item");
+                return damaged(file, "the shape of an item is invalid");
             }
         }
     }
     return CLF_OK;
 }
 
-/* Computes the offsets of the items. Blocks are adjacent, and the last block ends at the end of the file. */
+/* Computes the offsets of the items, which are stored without gaps up to the end of the file. */
 static clf_status place_items(struct clf__marian_items *out, uint64_t at, const struct clf__file *file)
 {
     uint8_t *padding;
@@ -102,13 +101,13 @@ static clf_status place_items(struct clf__marian_items *out, uint64_t at, const 
     uint64_t skipped = clf__read_64(padding);
     clf__free(padding);
     if (skipped > MOST_PADDING) {
-        return damaged(file, "the padding before the data");
+        return damaged(file, "the padding before the data is invalid");
     }
     at += 8 + skipped;
     for (int i = 0; i < out->count; i++) {
         struct clf__marian_item *item = &out->items[i];
         if (at > file->size || item->size > file->size - at) {
-            return damaged(file, "it is cut off");
+            return damaged(file, "the file is truncated");
         }
         item->offset = at;
         at += item->size;
@@ -140,16 +139,17 @@ static clf_status read_container(struct clf__marian_items *out, const struct clf
 {
     uint8_t head[HEAD_BYTES];
     if (file->size < HEAD_BYTES) {
-        return damaged(file, "it is too short");
+        return damaged(file, "the file is too short");
     }
     CLF__TRY(clf__file_read_at(file, 0, head, sizeof head));
     uint64_t version = clf__read_64(head), count = clf__read_64(head + 8);
     if (version == ENCRYPTED_VERSION) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: is encrypted, which only Marian with its key can read",
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: the model is encrypted, which is not supported; use an unencrypted model",
                          file->path);
     }
     if (version != 1 || count == 0 || count > MOST_ITEMS) {
-        return damaged(file, "its first bytes");
+        return damaged(file, "the file header is invalid");
     }
     uint8_t *heads;
     CLF__TRY(read_part(&heads, file, HEAD_BYTES, count * ITEM_BYTES));
@@ -162,12 +162,12 @@ static clf_status read_container(struct clf__marian_items *out, const struct clf
     return status;
 }
 
-/* --- NumPy archives. --- */
+/* --- NumPy archives --- */
 
-/* Sizes before the text of a header. */
+/* Sizes of the part before the header's text. */
 enum { NPY_PREFIX = 10, NPY_LONG_PREFIX = 12, MOST_NPY_HEADER = 1 << 12 };
 
-/* Returns the position after a key of the header's dictionary, or NULL. */
+/* Returns the position after `key` in the header's dictionary, or NULL. */
 static const char *npy_value(const char *header, const char *key)
 {
     const char *found = strstr(header, key);
@@ -196,7 +196,7 @@ static clf_status npy_shape(struct clf__marian_item *item, const char *shape, co
         item->shape[item->dimensions++] = extent;
         at = end + strspn(end, ", ");
     }
-    return at != NULL ? CLF_OK : damaged(file, "the shape of an array");
+    return at != NULL ? CLF_OK : damaged(file, "the shape of an array is invalid");
 }
 
 static clf_status read_npy_header(struct clf__marian_item *item, const char *header,
@@ -210,8 +210,10 @@ static clf_status read_npy_header(struct clf__marian_item *item, const char *hea
         }
     }
     if (order == NULL || strncmp(order, "False", strlen("False")) != 0) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: array \"%.200s\" is in Fortran order, which is not supported",
-                         file->path, item->name);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: array \"%.200s\" is in Fortran order, which is not supported; save the array in C order",
+            file->path, item->name);
     }
     return npy_shape(item, npy_value(header, "'shape'"), file);
 }
@@ -230,7 +232,7 @@ static clf_status read_npy(struct clf__marian_item *item, const struct clf__zip_
     uint64_t length = is_long ? clf__read_32(bytes + 8) : clf__read_16(bytes + 8);
     clf_status status = CLF_OK;
     if (memcmp(bytes, "\x93NUMPY", 6) != 0 || length > most - prefix) {
-        status = damaged(file, "the header of an array");
+        status = damaged(file, "the header of an array is invalid");
     } else {
         bytes[prefix + length] = '\0';
         item->offset = entry->offset + prefix + length;

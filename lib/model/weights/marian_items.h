@@ -5,14 +5,14 @@
 #include "base/file.h"
 #include "model/weights/stored_tensor.h"
 
-/* Element types. Types above 0x1000 are specific to Marian and have the element size in the low byte. */
+/* Element types. Types above 0x1000 are specific to Marian; their low byte is the element size. */
 enum clf__marian_type {
     CLF__MARIAN_INT8 = 0x101,
     CLF__MARIAN_FLOAT16 = 0x402,
     CLF__MARIAN_FLOAT32 = 0x404,
     CLF__MARIAN_FLOAT64 = 0x408,
-    /* Quantized matrices, stored transposed and followed by one scale; types of the Bergamot and Firefox fork
-     * and of marian-dev. */
+    /* Quantized matrices, stored transposed and followed by one scale. The FORK types are those of the
+       Bergamot and Firefox fork. */
     CLF__MARIAN_FORK_INTGEMM8 = 0x4101,
     CLF__MARIAN_FORK_INTGEMM16 = 0x4102,
     CLF__MARIAN_INTGEMM8 = 0x10001,
@@ -33,8 +33,8 @@ struct clf__marian_items {
     int count;
 };
 
-/* Reads the positions of all items of an open file; every position is inside the file. A file that starts
- * like a zip archive is read as a NumPy archive, any other as the container. */
+/* Reads the positions of all items of an open file and checks that they are inside the file. A file that
+ * starts like a zip archive is read as a NumPy archive, any other file as a container. */
 clf_status clf__marian_items_read(struct clf__marian_items *out, const struct clf__file *file);
 void clf__marian_items_free(struct clf__marian_items *items);
 

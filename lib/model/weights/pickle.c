@@ -1,5 +1,5 @@
-/* An interpreter for the part of Python's pickle protocol 2 (PEP 307 and the comments of Python's
- * pickletools) that state dicts use. */
+/* An interpreter for the part of Python's pickle protocol 2 that state dicts use (PEP 307, the comments of
+ * pickletools). */
 #include "model/weights/pickle_machine.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { MAX_MEMO = 1 << 22, MAX_LONG_BYTES = 8, STORAGE_PARTS = 5, VIEW_PARTS = 3
 enum global { ORDERED_DICT, REBUILD_TENSOR, REBUILD_OLD_TENSOR, REBUILD_PARAMETER, FIRST_STORAGE };
 
 static const struct {
-    const char *text;    /* name as in the opcode GLOBAL */
+    const char *text;    /* name as in the GLOBAL opcode */
     const char *element; /* element type of a storage */
 } globals[] = {
     {"collections\nOrderedDict\n", NULL},
@@ -33,8 +33,8 @@ static const struct {
 };
 enum { GLOBALS = sizeof globals / sizeof *globals };
 
-/* Rebuilds a tensor. Arguments: (storage, offset, sizes, strides, requires_grad, hooks); the last two are
- * ignored. */
+/* Rebuilds a tensor from the arguments (storage, offset, sizes, strides, requires_grad, hooks). requires_grad
+ * and hooks are ignored. */
 static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int arguments)
 {
     int parts[TENSOR_PARTS], strides;
@@ -61,7 +61,7 @@ static clf_status rebuild_tensor(struct clf__pickle_machine *machine, int argume
                                                                .as.tensor = machine->tensor_count++});
 }
 
-/* Makes a dict from OrderedDict() or, as Python 2 pickles it, OrderedDict([[key, value], ...]). */
+/* Creates a dict from OrderedDict() or, as pickled by Python 2, OrderedDict([[key, value], ...]). */
 static clf_status make_ordered_dict(struct clf__pickle_machine *machine, int arguments)
 {
     int items, pair[2];
@@ -69,7 +69,7 @@ static clf_status make_ordered_dict(struct clf__pickle_machine *machine, int arg
     int is_empty = node->kind == CLF__PICKLE_SEQUENCE && node->count == 0;
     if (!is_empty && (node->count != 1 || !clf__pickle_parts(machine, arguments, &items, 1) ||
                       machine->nodes[items].kind != CLF__PICKLE_SEQUENCE)) {
-        return clf__pickle_refuse(machine, "an OrderedDict made of other values");
+        return clf__pickle_refuse(machine, "an OrderedDict with unexpected arguments");
     }
     CLF__TRY(clf__pickle_push_empty(machine, CLF__PICKLE_DICT));
     int dict = machine->stack[machine->depth - 1];
@@ -77,7 +77,7 @@ static clf_status make_ordered_dict(struct clf__pickle_machine *machine, int arg
     for (; cell >= 0; cell = machine->cells[cell].next) {
         int item = machine->cells[cell].node;
         if (machine->nodes[item].count != 2 || !clf__pickle_parts(machine, item, pair, 2)) {
-            return clf__pickle_refuse(machine, "an OrderedDict made of other values");
+            return clf__pickle_refuse(machine, "an OrderedDict with unexpected arguments");
         }
         CLF__TRY(clf__pickle_add_cell(machine, dict, pair[0]));
         CLF__TRY(clf__pickle_add_cell(machine, dict, pair[1]));
@@ -92,7 +92,7 @@ static clf_status reduce(struct clf__pickle_machine *machine, int none)
     CLF__TRY(clf__pickle_pop(machine, &arguments));
     CLF__TRY(clf__pickle_pop(machine, &callable));
     if (machine->nodes[callable].kind != CLF__PICKLE_GLOBAL) {
-        return clf__pickle_refuse(machine, "a call of a value that is not a function");
+        return clf__pickle_refuse(machine, "a call of a value that is not callable");
     }
     switch (machine->nodes[callable].as.global) {
     case ORDERED_DICT:
@@ -103,16 +103,16 @@ static clf_status reduce(struct clf__pickle_machine *machine, int none)
     case REBUILD_PARAMETER:
         if (!clf__pickle_parts(machine, arguments, &tensor, 1) ||
             machine->nodes[tensor].kind != CLF__PICKLE_TENSOR) {
-            return clf__pickle_damaged(machine, "a parameter is no tensor");
+            return clf__pickle_damaged(machine, "a parameter is not a tensor");
         }
         return clf__pickle_push(machine, machine->nodes[tensor]);
     case FIRST_STORAGE:
     default:
-        return clf__pickle_refuse(machine, "a storage constructed in place");
+        return clf__pickle_refuse(machine, "a storage created in the pickle");
     }
 }
 
-/* Reads the part of a storage that a view of torch before 0.4 uses: (key, offset, elements), or None. */
+/* Reads the view of a storage, (key, offset, elements) or None, that torch before 0.4 writes. */
 static int read_view(const struct clf__pickle_machine *machine, int view, struct clf__pickle_node *storage)
 {
     int parts[VIEW_PARTS];
@@ -131,8 +131,8 @@ static int read_view(const struct clf__pickle_machine *machine, int view, struct
     return 1;
 }
 
-/* Loads a storage. Arguments: ("storage", class, key, device, number of elements), and before torch 1.6 the
- * view. */
+/* Loads a storage from the arguments ("storage", class, key, device, number of elements) and, before
+ * torch 1.6, a view. */
 static clf_status load_storage(struct clf__pickle_machine *machine, int none)
 {
     (void)none;
@@ -161,7 +161,8 @@ static clf_status load_storage(struct clf__pickle_machine *machine, int none)
     return clf__pickle_push(machine, storage);
 }
 
-/* Adds the values above the last mark, or the top `count` values, to the value below them. */
+/* Adds the values above the last mark (or, if `count` is not negative, the top `count` values) to the value
+ * below them. */
 static clf_status add_to(struct clf__pickle_machine *machine, enum clf__pickle_kind kind, int count)
 {
     if (count < 0) {
@@ -197,7 +198,7 @@ static clf_status add_to_dict(struct clf__pickle_machine *machine, int count)
     return add_to(machine, CLF__PICKLE_DICT, count);
 }
 
-/* Takes the next `size` bytes. */
+/* Consumes the next `size` bytes. */
 static clf_status take(struct clf__pickle_machine *machine, const uint8_t **out, size_t size)
 {
     if (size > (size_t)(machine->end - machine->bytes)) {
@@ -215,7 +216,7 @@ static clf_status push_number(struct clf__pickle_machine *machine, int64_t numbe
         (struct clf__pickle_node){.kind = CLF__PICKLE_NUMBER, .first = -1, .last = -1, .as.number = number});
 }
 
-/* Reads a little-endian number, in two's complement if it is signed. */
+/* Reads a little-endian number; a signed number is in two's complement. */
 static clf_status read_number(struct clf__pickle_machine *machine, size_t size, int has_sign)
 {
     const uint8_t *bytes = NULL;
@@ -248,7 +249,7 @@ static clf_status load_long(struct clf__pickle_machine *machine, int none)
     const uint8_t *size = NULL;
     CLF__TRY(take(machine, &size, 1));
     return *size <= MAX_LONG_BYTES ? read_number(machine, *size, 1)
-                                   : clf__pickle_refuse(machine, "a number of more than 64 bits");
+                                   : clf__pickle_refuse(machine, "an integer of more than 64 bits");
 }
 
 static clf_status load_text(struct clf__pickle_machine *machine, int length_bytes)
@@ -304,7 +305,7 @@ static clf_status memoize(struct clf__pickle_machine *machine, int bytes)
     uint32_t index = 0;
     CLF__TRY(memo_index(machine, bytes, &index));
     if (clf__pickle_above_mark(machine) < 1 || index >= MAX_MEMO) {
-        return clf__pickle_damaged(machine, "a value to memoize is missing");
+        return clf__pickle_damaged(machine, "the value to memoize is missing");
     }
     if ((int)index >= machine->memo_count) {
         int count = 2 * (int)index + 256;
@@ -371,10 +372,10 @@ static clf_status read_protocol(struct clf__pickle_machine *machine, int none)
     (void)none;
     const uint8_t *version = NULL;
     CLF__TRY(take(machine, &version, 1));
-    return *version == 2 ? CLF_OK : clf__pickle_refuse(machine, "another protocol than 2");
+    return *version == 2 ? CLF_OK : clf__pickle_refuse(machine, "protocol other than 2");
 }
 
-/* The opcodes with their names in Python's pickletools, and the argument of each function. */
+/* The opcodes, with their names in Python's pickletools, and their functions with an argument. */
 static const struct {
     clf_status (*run)(struct clf__pickle_machine *machine, int argument);
     int argument;
@@ -424,7 +425,7 @@ static clf_status step(struct clf__pickle_machine *machine, uint8_t code)
             return opcodes[i].run(machine, opcodes[i].argument);
         }
     }
-    snprintf(name, sizeof name, "the opcode 0x%02x", code);
+    snprintf(name, sizeof name, "opcode 0x%02x", code);
     return clf__pickle_refuse(machine, name);
 }
 

@@ -1,4 +1,4 @@
-/* Reads the tensors that a torch.save() pickle describes without executing code. */
+/* Reads the tensors described in a torch.save() pickle, without executing code. */
 #ifndef CLF_WEIGHTS_PICKLE_H
 #define CLF_WEIGHTS_PICKLE_H
 
@@ -14,12 +14,12 @@ struct clf__pickled_text {
     size_t size;
 };
 
-/* maximum size of a pickle in bytes; each byte needs at most about a hundred bytes of memory */
+/* maximum size of a pickle in bytes, which limits memory: each byte needs at most about 100 bytes */
 enum { CLF__PICKLE_MOST = 1 << 22 };
 
 struct clf__pickled_tensor {
     struct clf__pickled_text name;
-    struct clf__pickled_text storage; /* the key of the storage that holds the elements */
+    struct clf__pickled_text storage; /* key of the storage that holds the elements */
     const struct clf__element_type *type;
     int64_t storage_elements;
     int64_t offset; /* in elements */
@@ -27,10 +27,10 @@ struct clf__pickled_tensor {
     int64_t shape[CLF__TENSOR_DIMENSIONS], strides[CLF__TENSOR_DIMENSIONS]; /* in elements */
 };
 
-/* Called for each tensor of the state dict; a failure ends reading and is returned. */
+/* Called for each tensor of the state dict. Reading stops at the first error, which is returned. */
 typedef clf_status clf__pickled_function(void *user, const struct clf__pickled_tensor *tensor);
 
-/* An integer in a dict next to the state dict: "n_mels" of "dims". */
+/* An integer in a dict stored next to the state dict, such as "n_mels" in "dims". */
 struct clf__pickled_number {
     struct clf__pickled_text dict, name;
     int64_t value;
@@ -43,9 +43,9 @@ struct clf__pickled_functions {
     void *user;
 };
 
-/* Reads protocol 2 with the opcodes and globals of a state dict of tensors; CLF_UNSUPPORTED names any other
- * opcode or global. In a training checkpoint the state dict is found under one of torch's usual keys. `path`
- * is used in messages. */
+/* Reads a pickle of protocol 2 with the opcodes and globals of a state dict of tensors; others are
+ * CLF_UNSUPPORTED. In a training checkpoint, the state dict is found under one of torch's usual keys. Errors
+ * name `path`. */
 clf_status clf__pickle_read(const uint8_t *bytes, size_t size, const char *path,
                             const struct clf__pickled_functions *functions);
 

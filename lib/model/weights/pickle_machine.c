@@ -4,23 +4,25 @@
 
 clf_status clf__pickle_damaged(const struct clf__pickle_machine *machine, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: its pickle is damaged (%s); download it again", machine->path, what);
+    return clf__fail(CLF_FORMAT, "%s: the pickle is damaged (%s); download the file again", machine->path,
+                     what);
 }
 
 clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const char *what)
 {
     return clf__fail(CLF_UNSUPPORTED,
-                     "%s: its pickle holds %s, which is not part of a state dict of tensors; load it with "
-                     "torch and save it as safetensors",
+                     "%s: the pickle is not a state dict of tensors (%s); load the file with torch and save "
+                     "it as safetensors",
                      machine->path, what);
 }
 
 clf_status clf__pickle_cut_off(const struct clf__pickle_machine *machine)
 {
-    return machine->is_window
-               ? clf__fail(CLF_FORMAT, "%s: its pickle has more than %d bytes; save it as safetensors",
-                           machine->path, (int)CLF__PICKLE_MOST)
-               : clf__pickle_damaged(machine, "it is cut off");
+    return machine->is_window ? clf__fail(CLF_FORMAT,
+                                          "%s: the pickle has more than %d bytes; load the file with torch "
+                                          "and save it as safetensors",
+                                          machine->path, (int)CLF__PICKLE_MOST)
+                              : clf__pickle_damaged(machine, "the pickle is truncated");
 }
 
 void clf__pickle_free(struct clf__pickle_machine *machine)
@@ -65,9 +67,9 @@ clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node)
 
 clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder, int node)
 {
-    /* Without calls that copy lists, a pickle creates at most one cell per byte. */
+    /* A pickle without calls that copy lists creates at most one cell per byte. */
     if (machine->cell_count >= 2 * CLF__PICKLE_MOST) {
-        return clf__pickle_refuse(machine, "lists that it copies too often");
+        return clf__pickle_refuse(machine, "lists that are copied too often");
     }
     CLF__TRY(
         clf__grow(&machine->cells, machine->cell_count, &machine->cell_capacity, sizeof *machine->cells));

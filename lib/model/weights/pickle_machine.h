@@ -1,4 +1,4 @@
-/* The state of the pickle interpreter: values are nodes of a growing array; the elements of a node are a
+/* The state of the pickle interpreter. Values are nodes in a growing array; the elements of a node are a
  * linked list of cells. */
 #ifndef CLF_WEIGHTS_PICKLE_MACHINE_H
 #define CLF_WEIGHTS_PICKLE_MACHINE_H
@@ -16,14 +16,14 @@ enum clf__pickle_kind {
     CLF__PICKLE_TENSOR
 };
 
-/* Elements of a node are a list from `first` on; a dict alternates keys and values. */
+/* Elements of a node are a list that starts at `first`; the list of a dict alternates keys and values. */
 struct clf__pickle_node {
     enum clf__pickle_kind kind;
-    int first, last, count; /* indices of cells; -1: none */
+    int first, last, count; /* cell indices; -1: none */
     union {
         int64_t number;
         struct clf__pickled_text text;
-        int global; /* index in pickle.c's table of globals */
+        int global; /* index in the table of globals in pickle.c */
         struct {
             const struct clf__element_type *type;
             struct clf__pickled_text key;
@@ -51,16 +51,16 @@ struct clf__pickle_machine {
     int node_capacity, cell_capacity, tensor_capacity, stack_capacity, mark_capacity;
 };
 
-/* Return an error, which names the file, for a damaged pickle and for a pickle that only other programs can
- * read. */
+/* Return an error that names the file: for a damaged pickle, and for one that only other programs can read.
+ */
 clf_status clf__pickle_damaged(const struct clf__pickle_machine *machine, const char *what);
 clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const char *what);
-/* Returns an error for a pickle that does not end before `end`. */
+/* Returns the error for a pickle that does not end before `end`. */
 clf_status clf__pickle_cut_off(const struct clf__pickle_machine *machine);
 
-/* Runs one pickle up to its STOP. The result is stack[0]; afterwards `bytes` points past the pickle. */
+/* Runs one pickle up to its STOP opcode. The result is stack[0], and `bytes` points past the pickle. */
 clf_status clf__pickle_run(struct clf__pickle_machine *machine);
-/* Calls the functions with the tensors of the state dict in stack[0], and with the numbers beside the state
+/* Calls the functions for the tensors of the state dict in stack[0] and for the numbers next to the state
  * dict. */
 clf_status clf__pickle_give(struct clf__pickle_machine *machine,
                             const struct clf__pickled_functions *functions);
@@ -74,10 +74,11 @@ clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node);
 int clf__pickle_above_mark(const struct clf__pickle_machine *machine);
 
 clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder, int node);
-/* Replaces the top `count` values by a sequence of them. */
+/* Replaces the top `count` values by a sequence that contains them. */
 clf_status clf__pickle_gather(struct clf__pickle_machine *machine, int count);
 
-/* Writes the first `count` nodes of a sequence; returns 0 if the node is not a sequence or is shorter. */
+/* Writes the first `count` nodes of a sequence to `parts`; returns 0 if the node is not a sequence or is
+ * shorter. */
 int clf__pickle_parts(const struct clf__pickle_machine *machine, int holder, int *parts, int count);
 /* Return 1 if a node is a number, or a shape or strides of non-negative numbers. */
 int clf__pickle_number(const struct clf__pickle_machine *machine, int node, int64_t *out);

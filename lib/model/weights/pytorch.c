@@ -1,5 +1,5 @@
-/* torch.save() files: a zip archive with a pickle that describes the tensors and one file per storage, or the
- * format before torch 1.6 (model/weights/pytorch_legacy.h). */
+/* torch.save() files: a zip archive of a pickle, which describes the tensors, and one file per storage; or
+ * the format before torch 1.6 (model/weights/pytorch_legacy.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,26 +19,26 @@ enum {
     MAX_KEY = 32
 };
 
-/* The state of reading one file, an archive or the legacy format. */
+/* The state of opening a file in either format. */
 struct opening {
     struct clf__shard *shard;
     struct clf__tensor_list *list;
     int is_legacy;
     struct clf__legacy legacy;
     struct clf__zip zip;
-    char top[MAX_TOP]; /* name of the archive's top folder, with the slash */
+    char top[MAX_TOP]; /* name of the archive's top-level folder, with a slash */
     size_t name_bytes, name_capacity;
     int capacity;
 };
 
 static clf_status damaged(const struct opening *opening, const char *name, size_t length, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: tensor \"%.*s\" %s; download it again", opening->shard->path,
+    return clf__fail(CLF_FORMAT, "%s: tensor \"%.*s\" %s; download the file again", opening->shard->path,
                      (int)(length < 200 ? length : 200), name, what);
 }
 
-/* Returns the index in the storage of the last element of a non-empty tensor, or the size of the storage if
- * an element is outside. */
+/* Returns the storage index of the last element of a non-empty tensor, or the size of the storage if an
+ * element is outside. */
 static int64_t find_last(const struct clf__pickled_tensor *tensor)
 {
     int64_t last = tensor->offset, room = tensor->storage_elements;
@@ -52,7 +52,7 @@ static int64_t find_last(const struct clf__pickled_tensor *tensor)
     return last;
 }
 
-/* Sets shape, strides and size; the offset is relative to the storage. */
+/* Sets shape, strides and size of `out`. */
 static clf_status measure(struct clf__stored_tensor *out, const struct opening *opening,
                           const struct clf__pickled_tensor *tensor)
 {
@@ -61,8 +61,7 @@ static clf_status measure(struct clf__stored_tensor *out, const struct opening *
     for (int i = 0; i < tensor->dimensions; i++) {
         int64_t size = tensor->shape[i];
         if (size > 0 && elements > INT64_MAX / size) {
-            return damaged(opening, tensor->name.bytes, tensor->name.size,
-                           "has a shape of too many elements");
+            return damaged(opening, tensor->name.bytes, tensor->name.size, "has too many elements");
         }
         elements *= size;
         out->shape[i] = size;
@@ -70,7 +69,7 @@ static clf_status measure(struct clf__stored_tensor *out, const struct opening *
     }
     if (elements > tensor->storage_elements ||
         (elements > 0 && find_last(tensor) >= tensor->storage_elements)) {
-        return damaged(opening, tensor->name.bytes, tensor->name.size, "lies outside its storage");
+        return damaged(opening, tensor->name.bytes, tensor->name.size, "is outside its storage");
     }
     for (int i = tensor->dimensions - 1; i >= 0 && elements > 0; i--) {
         out->is_strided |= tensor->shape[i] > 1 && tensor->strides[i] != contiguous;
@@ -87,7 +86,7 @@ static const struct clf__zip_entry *find_entry(const struct opening *opening, co
     return clf__zip_find(&opening->zip, path);
 }
 
-/* Finds the bytes of a storage in the file; returns 0 if there is no such storage. */
+/* Finds the bytes of a storage in the file; returns 0 if the file does not contain the storage. */
 static int locate_storage(const struct opening *opening, const struct clf__pickled_text *key,
                           uint64_t *offset, uint64_t *size)
 {
@@ -112,17 +111,17 @@ static clf_status find_storage(struct clf__stored_tensor *out, const struct open
     uint64_t offset, size, bytes = tensor->type->bytes;
     if (!locate_storage(opening, &tensor->storage, &offset, &size) ||
         (uint64_t)tensor->storage_elements > size / bytes) {
-        return damaged(opening, tensor->name.bytes, tensor->name.size, "has no storage of its size");
+        return damaged(opening, tensor->name.bytes, tensor->name.size, "has no storage of the required size");
     }
     if (tensor->offset > tensor->storage_elements) {
-        return damaged(opening, tensor->name.bytes, tensor->name.size, "lies outside its storage");
+        return damaged(opening, tensor->name.bytes, tensor->name.size, "is outside its storage");
     }
     out->offset = offset + (uint64_t)tensor->offset * bytes;
     return CLF_OK;
 }
 
-/* Appends a name to the block of names, which may move while it grows: until the end, the tensor holds the
- * offset of its name. */
+/* Appends a name to shard->names, which may move as it grows; clf__pytorch_open() sets the pointers of the
+ * tensors at the end. */
 static clf_status keep_name(struct clf__stored_tensor *out, struct opening *opening,
                             const struct clf__pickled_text *name)
 {
@@ -130,11 +129,11 @@ static clf_status keep_name(struct clf__stored_tensor *out, struct opening *open
     if (name->size > MAX_NAME || memchr(name->bytes, '\0', name->size) != NULL ||
         clf__utf8_valid_prefix(name->bytes, name->size) != name->size) {
         return damaged(opening, name->bytes, name->size,
-                       "has a name that is not a text of at most 1,024 bytes");
+                       "has a name that is not UTF-8 text of at most 1,024 bytes");
     }
     size_t wanted = opening->name_bytes + name->size + 1;
     if (wanted > MAX_NAMES) {
-        return damaged(opening, name->bytes, name->size, "is one of too many");
+        return damaged(opening, name->bytes, name->size, "exceeds the limit on names");
     }
     CLF__TRY(clf__grow_to(&shard->names, wanted, &opening->name_capacity, 1));
     memcpy(shard->names + opening->name_bytes, name->bytes, name->size);
@@ -153,7 +152,7 @@ static clf_status add_tensor(void *user, const struct clf__pickled_tensor *tenso
                                         .type = tensor->type->storage,
                                         .source = &opening->shard->file};
     if (list->count - opening->shard->first >= MAX_TENSORS) {
-        return damaged(opening, tensor->name.bytes, tensor->name.size, "is one of too many");
+        return damaged(opening, tensor->name.bytes, tensor->name.size, "exceeds the limit on tensors");
     }
     CLF__TRY(keep_name(&stored, opening, &tensor->name));
     CLF__TRY(find_storage(&stored, opening, tensor));
@@ -163,7 +162,7 @@ static clf_status add_tensor(void *user, const struct clf__pickled_tensor *tenso
     return CLF_OK;
 }
 
-/* Adds a number that OpenAI models store beside the tensors to the metadata, as in safetensors. */
+/* Adds a number that OpenAI stores next to the state dict to the metadata, as in a safetensors file. */
 static clf_status keep_number(void *user, const struct clf__pickled_number *number)
 {
     const struct opening *opening = user;
@@ -178,11 +177,13 @@ static clf_status keep_number(void *user, const struct clf__pickled_number *numb
     return json_object_set_new(json_object_get(opening->shard->header, CLF__METADATA_KEY), key,
                                json_string(value)) == 0
                ? CLF_OK
-               : clf__fail(CLF_FORMAT, "%s: a key of \"dims\" is not the name of a number; download it again",
+               : clf__fail(CLF_FORMAT,
+                           "%s: \"dims\" contains an entry that is not a name with a number; download the "
+                           "file again",
                            opening->shard->path);
 }
 
-/* Finds the top folder of the archive, whose name is arbitrary. */
+/* Finds the archive's top-level folder, whose name is arbitrary. */
 static clf_status find_top(struct opening *opening)
 {
     static const char pickle[] = "data.pkl";
@@ -194,11 +195,11 @@ static clf_status find_top(struct opening *opening)
             found++;
         }
     }
-    return found == 1
-               ? CLF_OK
-               : clf__fail(CLF_FORMAT,
-                           "%s: is a zip archive %s data.pkl, not a torch.save() file; download it again",
-                           opening->shard->path, found == 0 ? "without" : "of more than one");
+    return found == 1 ? CLF_OK
+                      : clf__fail(CLF_FORMAT,
+                                  "%s: the zip archive contains %s data.pkl, so it is not a torch.save() "
+                                  "file; download the file again",
+                                  opening->shard->path, found == 0 ? "no" : "more than one");
 }
 
 static clf_status check_byte_order(const struct opening *opening)
@@ -210,10 +211,11 @@ static clf_status check_byte_order(const struct opening *opening)
         CLF__TRY(clf__file_read_at(&opening->shard->file, entry->offset, word,
                                    entry->size < sizeof word ? (size_t)entry->size : sizeof word - 1));
     }
-    return strcmp(word, "little") == 0
-               ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED, "%s: its numbers are not little-endian; save it as safetensors",
-                           opening->shard->path);
+    return strcmp(word, "little") == 0 ? CLF_OK
+                                       : clf__fail(CLF_UNSUPPORTED,
+                                                   "%s: the numbers are not little-endian; load the file "
+                                                   "with torch and save it as safetensors",
+                                                   opening->shard->path);
 }
 
 static clf_status read_pickle(struct opening *opening)
@@ -221,7 +223,9 @@ static clf_status read_pickle(struct opening *opening)
     const struct clf__zip_entry *entry = find_entry(opening, "data.pkl");
     const char *path = opening->shard->path;
     if (entry->size > CLF__PICKLE_MOST) {
-        return clf__fail(CLF_FORMAT, "%s: its pickle has %llu bytes, more than %d; save it as safetensors",
+        return clf__fail(CLF_FORMAT,
+                         "%s: the pickle has %llu bytes, more than %d; load the file with torch and save it "
+                         "as safetensors",
                          path, (unsigned long long)entry->size, (int)CLF__PICKLE_MOST);
     }
     uint8_t *bytes = NULL;
@@ -260,7 +264,7 @@ static clf_status read_either(struct opening *opening)
     }
     shard->header = json_pack("{s{}}", CLF__METADATA_KEY);
     if (shard->header == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: no host memory left to read it", shard->path);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", shard->path);
     }
     return opening->is_legacy ? read_legacy(opening) : read_archive(opening);
 }

@@ -46,12 +46,12 @@ static clf_status check_version(const struct clf__pickle_machine *machine)
     return clf__pickle_number(machine, machine->stack[0], &version) && version == PROTOCOL_VERSION
                ? CLF_OK
                : clf__fail(CLF_UNSUPPORTED,
-                           "%s: the version of its torch.save() format is not %d; load it with torch and "
-                           "save it as safetensors",
+                           "%s: the version of the torch.save() format is not %d; load the file with torch "
+                           "and save it as safetensors",
                            machine->path, (int)PROTOCOL_VERSION);
 }
 
-/* Reads the version and skips the system information, as torch does. */
+/* Checks the version and skips the system information, as torch does. */
 static clf_status read_header(struct clf__legacy *legacy)
 {
     clf_status status = CLF_OK;
@@ -102,7 +102,7 @@ const struct clf__legacy_storage *clf__legacy_find(const struct clf__legacy *leg
     return storage != NULL && storage->offset > 0 ? storage : NULL;
 }
 
-/* Lists each storage of the state dict once. Its first occurrence determines the type, as in torch. */
+/* Lists each storage of the state dict once. As in torch, the first occurrence determines the type. */
 static clf_status list_storages(struct clf__legacy *legacy)
 {
     const struct clf__pickle_machine *machine = &legacy->machine;
@@ -126,10 +126,10 @@ static clf_status list_storages(struct clf__legacy *legacy)
     return CLF_OK;
 }
 
-/* A search for a tensor that uses a storage. */
+/* The search for a tensor that uses a storage. */
 struct owner {
     const struct clf__legacy_storage *storage;
-    struct clf__pickled_text name; /* size 0: not found */
+    struct clf__pickled_text name; /* empty until found */
 };
 
 static clf_status match_owner(void *user, const struct clf__pickled_tensor *tensor)
@@ -148,7 +148,7 @@ static clf_status ignore_number(void *user, const struct clf__pickled_number *nu
     return CLF_OK;
 }
 
-/* Fails with the name of a tensor in the storage, or with the storage's key if no tensor uses it. */
+/* Fails with the name of a tensor that uses the storage, or with the storage's key if there is none. */
 static clf_status fail(struct clf__legacy *legacy, const struct clf__legacy_storage *storage,
                        const char *what)
 {
@@ -156,32 +156,33 @@ static clf_status fail(struct clf__legacy *legacy, const struct clf__legacy_stor
     const struct clf__pickled_functions functions = {match_owner, ignore_number, &owner};
     (void)clf__pickle_give(&legacy->machine, &functions);
     const struct clf__pickled_text *name = owner.name.size > 0 ? &owner.name : &storage->key;
-    return clf__fail(CLF_FORMAT, "%s: %s \"%.*s\" %s; download it again", legacy->file->path,
+    return clf__fail(CLF_FORMAT, "%s: %s \"%.*s\" %s; download the file again", legacy->file->path,
                      owner.name.size > 0 ? "tensor" : "storage", (int)(name->size < 200 ? name->size : 200),
                      name->bytes, what);
 }
 
-/* Reads the element count of the storage at *at and moves *at to the next storage. */
+/* Reads the element count of the storage at *at and advances *at to the next storage. */
 static clf_status place_storage(struct clf__legacy *legacy, struct clf__legacy_storage *storage, uint64_t *at)
 {
     uint8_t bytes[COUNT_BYTES];
     char what[128];
     uint64_t left = legacy->file->size - *at;
     if (storage->offset > 0) {
-        return fail(legacy, storage, "has its storage listed twice");
+        return fail(legacy, storage, "has a storage that is listed twice");
     }
     if (left < COUNT_BYTES) {
-        return fail(legacy, storage, "is missing: the file is cut off before it");
+        return fail(legacy, storage, "is missing because the file is truncated");
     }
     CLF__TRY(clf__file_read_at(legacy->file, *at, bytes, sizeof bytes));
     uint64_t count = clf__read_64(bytes), width = storage->type->bytes;
     if (count != (uint64_t)storage->elements) {
-        snprintf(what, sizeof what, "has a storage of %llu elements, but %lld according to its pickle",
+        snprintf(what, sizeof what, "has a storage of %llu elements, but the pickle declares %lld",
                  (unsigned long long)count, (long long)storage->elements);
         return fail(legacy, storage, what);
     }
     if (count > (left - COUNT_BYTES) / width) {
-        snprintf(what, sizeof what, "is cut off: the file has %llu elements of the %llu of its storage",
+        snprintf(what, sizeof what,
+                 "is truncated: the file contains %llu of the %llu elements of the storage",
                  (unsigned long long)((left - COUNT_BYTES) / width), (unsigned long long)count);
         return fail(legacy, storage, what);
     }
@@ -194,7 +195,7 @@ static clf_status place_storages(struct clf__legacy *legacy, const struct clf__p
 {
     const struct clf__pickle_node *list = &keys->nodes[keys->stack[0]];
     if (list->kind != CLF__PICKLE_SEQUENCE) {
-        return clf__pickle_damaged(keys, "the keys of its storages are not a list");
+        return clf__pickle_damaged(keys, "the storage keys are not a list");
     }
     uint64_t at = legacy->at;
     for (int cell = list->first; cell >= 0; cell = keys->cells[cell].next) {
@@ -202,7 +203,7 @@ static clf_status place_storages(struct clf__legacy *legacy, const struct clf__p
         struct clf__legacy_storage *storage =
             key->kind == CLF__PICKLE_TEXT ? find(legacy, &key->as.text) : NULL;
         if (storage == NULL) {
-            return clf__pickle_damaged(keys, "it lists a storage that no tensor uses");
+            return clf__pickle_damaged(keys, "a storage is listed that no tensor uses");
         }
         CLF__TRY(place_storage(legacy, storage, &at));
     }

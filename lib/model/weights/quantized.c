@@ -31,7 +31,8 @@ static clf_status attach(struct clf__stored_tensor *weight, const struct clf__st
     size_t values = scales->size / sizeof(float);
     int fits = values == 1 || values == (uint64_t)weight->shape[0];
     if (scales->type != CLF__STORED_F32 || !fits || values == 0) {
-        return clf__fail(CLF_FORMAT, "%s: \"%.200s\" has %zu scales of %s; expected one fp32 scale per row",
+        return clf__fail(CLF_FORMAT,
+                         "%s: \"%.200s\" has %zu scales of type %s; expected one fp32 scale per row",
                          weight->file, weight->name, values, scales->type_name);
     }
     weight->scales =
@@ -39,19 +40,19 @@ static clf_status attach(struct clf__stored_tensor *weight, const struct clf__st
     return CLF_OK;
 }
 
-/* Fails if two tensors have the same name, because the choice between their scales would be arbitrary. */
+/* Rejects tensors with equal names, because it would be ambiguous which scales to use. */
 static clf_status check_names(const struct clf__stored_tensor *tensors, int count)
 {
     for (int i = 1; i < count; i++) {
         if (strcmp(tensors[i - 1].name, tensors[i].name) == 0) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" occurs twice; download it again",
+            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" occurs twice; download the file again",
                              tensors[i].file, tensors[i].name);
         }
     }
     return CLF_OK;
 }
 
-/* Attaches all scales; drops[i] is 1 for attached scales. */
+/* Attaches all scales; sets drops[i] to 1 for each tensor of attached scales. */
 static clf_status attach_all(char *drops, struct clf__stored_tensor *tensors, int count, int multiplies)
 {
     for (int i = 0; i < count; i++) {

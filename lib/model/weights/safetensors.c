@@ -1,4 +1,4 @@
-/* safetensors files: the size of the header, the header as JSON, then the data. */
+/* safetensors files: the size of the header, the header (JSON), then the data. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "model/weights/format.h"
 #include "model/weights/quantized.h"
 
-/* The reference implementation rejects larger headers as well. */
+/* The reference implementation has the same limit. */
 static const uint64_t max_header_bytes = 100000000;
-/* JSON values of a header: nine per tensor, enough for a hundred thousand tensors */
+/* MAX_VALUES: JSON values in a header, nine per tensor */
 enum { MAX_VALUES = 1 << 20, LENGTH_BYTES = 8 };
 
 static clf_status fail_tensor(const struct clf__stored_tensor *tensor, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" %s; download or save it again", tensor->file,
+    return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" %s; download or save the file again", tensor->file,
                      tensor->name, what);
 }
 
@@ -31,18 +31,18 @@ static clf_status read_shape(struct clf__stored_tensor *tensor, const json_t *ab
     for (int i = 0; i < tensor->dimensions; i++) {
         const json_t *value = json_array_get(shape, (size_t)i);
         if (!json_is_integer(value) || json_integer_value(value) < 0) {
-            return fail_tensor(tensor, "has a shape that does not consist of whole numbers");
+            return fail_tensor(tensor, "has a shape that is not a list of whole numbers");
         }
         tensor->shape[i] = json_integer_value(value);
         if (tensor->shape[i] > 0 && *elements > (uint64_t)INT64_MAX / (uint64_t)tensor->shape[i]) {
-            return fail_tensor(tensor, "has a shape of too many elements");
+            return fail_tensor(tensor, "has too many elements");
         }
         *elements *= (uint64_t)tensor->shape[i];
     }
     return CLF_OK;
 }
 
-/* Reads "dtype"; *bytes receives the size of an element. */
+/* Reads "dtype"; sets *bytes to the element size. */
 static clf_status read_type(struct clf__stored_tensor *tensor, const json_t *about, uint64_t *bytes)
 {
     const json_t *type = json_object_get(about, "dtype");
@@ -57,7 +57,7 @@ static clf_status read_type(struct clf__stored_tensor *tensor, const json_t *abo
         return CLF_OK;
     }
     return clf__fail(CLF_FORMAT,
-                     "%s: tensor \"%.200s\" has the unknown dtype \"%.32s\"; download or save it again",
+                     "%s: tensor \"%.200s\" has the unknown dtype \"%.32s\"; download or save the file again",
                      tensor->file, tensor->name, tensor->type_name);
 }
 
@@ -91,8 +91,8 @@ static clf_status read_tensor(struct clf__stored_tensor *tensor, const json_t *a
     CLF__TRY(read_offsets(tensor, about, data, data_size));
     if (tensor->size % element_bytes != 0 || tensor->size / element_bytes != elements) {
         return clf__fail(CLF_FORMAT,
-                         "%s: tensor \"%.200s\" has %llu elements of %s by its shape but %zu bytes; download "
-                         "or save it again",
+                         "%s: the shape of tensor \"%.200s\" has %llu elements of type %s, but its data has "
+                         "%zu bytes; download or save the file again",
                          tensor->file, tensor->name, (unsigned long long)elements, tensor->type_name,
                          tensor->size);
     }
@@ -116,17 +116,17 @@ static clf_status check_coverage(struct clf__tensor_list *list, const struct clf
     uint64_t next = data;
     for (int i = 0; i < shard->count; i++) {
         if (tensors[i].offset < next) {
-            return fail_tensor(&tensors[i], "overlaps another");
+            return fail_tensor(&tensors[i], "overlaps another tensor");
         }
         if (tensors[i].offset > next) {
-            return fail_tensor(&tensors[i], "does not begin at the end of the previous tensor");
+            return fail_tensor(&tensors[i], "does not start at the end of the previous tensor");
         }
         next += tensors[i].size;
     }
     uint64_t rest = shard->file.size - next;
     if (rest > 0) {
         return clf__fail(CLF_FORMAT,
-                         "%s: the last %llu bytes do not belong to a tensor; download or save it again",
+                         "%s: the last %llu bytes do not belong to a tensor; download or save the file again",
                          shard->path, (unsigned long long)rest);
     }
     return CLF_OK;
@@ -143,11 +143,11 @@ static clf_status parse_header(struct clf__shard *shard, uint64_t length)
     }
     clf__free(text);
     if (status == CLF_FORMAT) {
-        return clf__fail(CLF_FORMAT, "%s (the header); download or save it again", clf_last_error());
+        return clf__fail(CLF_FORMAT, "%s (in the header); download or save the file again", clf_last_error());
     }
     CLF__TRY(status);
     if (!json_is_object(shard->header)) {
-        return clf__fail(CLF_FORMAT, "%s: the header is not a JSON object; download or save it again",
+        return clf__fail(CLF_FORMAT, "%s: the header is not a JSON object; download or save the file again",
                          shard->path);
     }
     return CLF_OK;
@@ -159,15 +159,15 @@ clf_status clf__safetensors_open(struct clf__shard *shard, struct clf__tensor_li
     CLF__TRY(clf__file_open(&shard->file, shard->path));
     if (shard->file.size < LENGTH_BYTES) {
         return clf__fail(CLF_FORMAT,
-                         "%s: has %llu bytes, too few for a safetensors file; download or save it again",
+                         "%s: %llu bytes are too few for a safetensors file; download or save the file again",
                          shard->path, (unsigned long long)shard->file.size);
     }
     CLF__TRY(clf__file_read_at(&shard->file, 0, bytes, sizeof bytes));
     uint64_t length = clf__read_64(bytes), rest = shard->file.size - LENGTH_BYTES;
     if (length > rest || length > max_header_bytes) {
         return clf__fail(CLF_FORMAT,
-                         "%s: the header claims %llu bytes, %llu follow; the file is cut off, damaged or no "
-                         "safetensors file, download or save it again",
+                         "%s: the header should have %llu bytes, but only %llu follow; the file is "
+                         "truncated, damaged or not a safetensors file, download or save it again",
                          shard->path, (unsigned long long)length, (unsigned long long)rest);
     }
     CLF__TRY(parse_header(shard, length));
@@ -188,7 +188,7 @@ clf_status clf__safetensors_open(struct clf__shard *shard, struct clf__tensor_li
     }
     shard->count = list->count - shard->first;
     CLF__TRY(check_coverage(list, shard, data));
-    CLF__TRY(clf__quantized_attach(list, shard->first, 1)); /* as written by `clformer convert` */
+    CLF__TRY(clf__quantized_attach(list, shard->first, 1)); /* scales as written by `clformer convert` */
     shard->count = list->count - shard->first;
     return CLF_OK;
 }

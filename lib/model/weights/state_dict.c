@@ -1,4 +1,4 @@
-/* The state dict in a torch.save() pickle: the tensors, and numbers beside the state dict. */
+/* Finds the state dict in a torch.save() pickle, and the numbers next to it. */
 #include <string.h>
 
 #include "model/weights/pickle_machine.h"
@@ -8,7 +8,7 @@ static int is_word(const struct clf__pickled_text *text, const char *word)
     return text->size == strlen(word) && memcmp(text->bytes, word, text->size) == 0;
 }
 
-/* Reads the nodes of a key and its value; returns the cell of the next key. */
+/* Reads a key and its value; returns the cell of the next key. */
 static int next_pair(const struct clf__pickle_machine *machine, int cell, int *key, int *value)
 {
     const struct clf__pickle_cell *held = &machine->cells[cell];
@@ -17,7 +17,7 @@ static int next_pair(const struct clf__pickle_machine *machine, int cell, int *k
     return machine->cells[held->next].next;
 }
 
-/* Finds the state dict, which trainers store among other values under one of these keys. */
+/* Finds the state dict, which trainers store under one of these keys of a larger dict. */
 static int find_state_dict(const struct clf__pickle_machine *machine, int root)
 {
     static const char *const names[] = {"state_dict", "model_state_dict", "model", "module"};
@@ -49,7 +49,7 @@ static clf_status give_tensors(struct clf__pickle_machine *machine, int dict,
             found++;
         }
     }
-    return found > 0 ? CLF_OK : clf__pickle_refuse(machine, "no tensor in its dict");
+    return found > 0 ? CLF_OK : clf__pickle_refuse(machine, "no tensor in the dict");
 }
 
 static clf_status give_numbers(const struct clf__pickle_machine *machine, int dict,
@@ -73,7 +73,7 @@ clf_status clf__pickle_give(struct clf__pickle_machine *machine,
 {
     int root = machine->stack[0];
     if (machine->nodes[root].kind != CLF__PICKLE_DICT) {
-        return clf__pickle_refuse(machine, "no dict at its end");
+        return clf__pickle_refuse(machine, "not a dict");
     }
     int state = find_state_dict(machine, root), cell = machine->nodes[root].first, key, value;
     while (cell >= 0 && state != root) {
@@ -81,7 +81,7 @@ clf_status clf__pickle_give(struct clf__pickle_machine *machine,
         if (machine->nodes[key].kind == CLF__PICKLE_TEXT && machine->nodes[value].kind == CLF__PICKLE_DICT &&
             value != state) {
             CLF__TRY(give_numbers(machine, value, machine->nodes[key].as.text, functions));
-            machine->nodes[value].first = -1; /* so that a value with several keys is counted once */
+            machine->nodes[value].first = -1; /* count a value with several keys only once */
         }
     }
     return give_tensors(machine, state, functions);
@@ -92,8 +92,10 @@ clf_status clf__pickle_read(const uint8_t *bytes, size_t size, const char *path,
 {
     struct clf__pickle_machine machine = {.path = path, .bytes = bytes, .end = bytes + size};
     if (size > CLF__PICKLE_MOST) {
-        return clf__fail(CLF_FORMAT, "%s: its pickle has %zu bytes, more than %d; save it as safetensors",
-                         path, size, (int)CLF__PICKLE_MOST);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: the pickle has %zu bytes, more than %d; load the file with torch and save it as safetensors",
+            path, size, (int)CLF__PICKLE_MOST);
     }
     clf_status status = clf__pickle_run(&machine);
     if (status == CLF_OK) {

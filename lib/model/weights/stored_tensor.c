@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "model/weights/stored_tensor.h"
 
-/* size of the conversion buffer, which fits in the cache */
-enum { PIECE_BYTES = 1 << 17 };
+/* bytes converted at a time, few enough for the cache */
+enum { BLOCK_BYTES = 1 << 17 };
 
 static const struct clf__element_type types[] = {
     {"F64", 8, CLF__STORED_F64},       {"F32", 4, CLF__STORED_F32},      {"F16", 2, CLF__STORED_F16},
@@ -79,7 +79,8 @@ clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
     if (!*out || is_same_place(a, b)) {
         return CLF_OK;
     }
-    *out = !a->is_strided && !b->is_strided; /* tensors with strides are equal only at the same position */
+    *out = !a->is_strided &&
+           !b->is_strided; /* strided tensors are equal only if they are at the same position */
     return *out ? clf__file_same(out, a->source, a->offset, b->source, b->offset, a->size) : CLF_OK;
 }
 
@@ -91,7 +92,7 @@ static float read_double(const uint8_t *bytes)
     return (float)value;
 }
 
-/* Reads directly into the target, then fixes the byte order. */
+/* Reads into the target, then converts the byte order in place. */
 static clf_status read_fp32(const struct clf__stored_tensor *tensor, float *target)
 {
     CLF__TRY(clf__file_read_at(tensor->source, tensor->offset, target, tensor->size));
@@ -123,15 +124,15 @@ static void convert(float *target, const uint8_t *bytes, size_t count, enum clf_
     }
 }
 
-/* Converts other types in blocks. */
+/* Converts other types block by block. */
 static clf_status read_others(const struct clf__stored_tensor *tensor, float *target)
 {
     size_t width = element_bytes(tensor->type);
     uint8_t *bytes = NULL;
-    CLF__TRY(clf__allocate(&bytes, PIECE_BYTES, 1));
+    CLF__TRY(clf__allocate(&bytes, BLOCK_BYTES, 1));
     clf_status status = CLF_OK;
-    for (size_t at = 0; at < tensor->size && status == CLF_OK; at += PIECE_BYTES) {
-        size_t left = tensor->size - at, size = left < PIECE_BYTES ? left : PIECE_BYTES;
+    for (size_t at = 0; at < tensor->size && status == CLF_OK; at += BLOCK_BYTES) {
+        size_t left = tensor->size - at, size = left < BLOCK_BYTES ? left : BLOCK_BYTES;
         status = clf__file_read_at(tensor->source, tensor->offset + at, bytes, size);
         if (status == CLF_OK) {
             convert(target + at / width, bytes, size / width, tensor->type);
@@ -141,7 +142,7 @@ static clf_status read_others(const struct clf__stored_tensor *tensor, float *ta
     return status;
 }
 
-/* Reads adjacent elements from `offset` on. */
+/* Reads adjacent elements, starting at `offset`. */
 static clf_status read_run(const struct clf__stored_tensor *tensor, uint64_t offset, size_t size,
                            float *target)
 {
@@ -151,7 +152,7 @@ static clf_status read_run(const struct clf__stored_tensor *tensor, uint64_t off
     return tensor->type == CLF__STORED_F32 ? read_fp32(&run, target) : read_others(&run, target);
 }
 
-/* Reads the span of the tensor, then picks its elements. */
+/* Reads all bytes from the tensor's first to its last element, then picks the elements. */
 static clf_status read_strided(const struct clf__stored_tensor *tensor, float *target)
 {
     size_t count = tensor->size / element_bytes(tensor->type), span = 1;
@@ -173,7 +174,7 @@ static clf_status read_strided(const struct clf__stored_tensor *tensor, float *t
     return status;
 }
 
-/* Reads one scale or one per row; rejects invalid ones. */
+/* Reads the scales and rejects invalid ones. */
 static clf_status read_scales(const struct clf__stored_tensor *tensor, float *scales)
 {
     size_t count = (size_t)tensor->scales.count;
@@ -184,9 +185,10 @@ static clf_status read_scales(const struct clf__stored_tensor *tensor, float *sc
         CLF__TRY(read_fp32(&stored, scales));
     }
     for (size_t r = 0; r < count; r++) {
-        int is_zero = tensor->scales.multiplies && scales[r] == 0.0f; /* scale of a row of zeros */
+        int is_zero = tensor->scales.multiplies && scales[r] == 0.0f; /* the scale of a row of zeros */
         if (!is_zero && (!(scales[r] > 0.0f) || !isfinite(scales[r]))) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" has the scale %g; download it again",
+            return clf__fail(CLF_FORMAT,
+                             "%s: tensor \"%.200s\" has the invalid scale %g; download the file again",
                              tensor->file, tensor->name, (double)scales[r]);
         }
     }
@@ -225,10 +227,10 @@ clf_status clf__stored_tensor_read_int8(const struct clf__stored_tensor *tensor,
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target)
 {
     if (tensor->type == CLF__STORED_OTHER) {
-        return clf__fail(
-            CLF_FORMAT,
-            "%s: tensor \"%.200s\" has dtype %s, not a float of 16, 32 or 64 bits; save it as one",
-            tensor->file, tensor->name, tensor->type_name);
+        return clf__fail(CLF_FORMAT,
+                         "%s: tensor \"%.200s\" has dtype %s, but only floats of 16, 32 or 64 bits are "
+                         "supported; convert the tensor",
+                         tensor->file, tensor->name, tensor->type_name);
     }
     CLF__TRY(tensor->is_strided ? read_strided(tensor, target)
                                 : read_run(tensor, tensor->offset, tensor->size, target));

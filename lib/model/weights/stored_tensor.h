@@ -1,4 +1,4 @@
-/* A tensor in a file, and conversion of its values to floats. */
+/* A tensor in a file, and the conversion of its values to floats. */
 #ifndef CLF_WEIGHTS_STORED_TENSOR_H
 #define CLF_WEIGHTS_STORED_TENSOR_H
 
@@ -14,33 +14,33 @@ enum clf__storage {
     CLF__STORED_F32,
     CLF__STORED_F16,
     CLF__STORED_BF16,
-    CLF__STORED_I8, /* integers, which are weights only with scales */
+    CLF__STORED_I8, /* integers; usable as weights only with scales */
     CLF__STORED_I16,
     CLF__STORED_I32,
     CLF__STORED_OTHER
 };
 
-/* Scales of quantized weights: a value is stored / scale, or stored * scale. */
+/* Scales of quantized weights: value = stored / scale, or stored * scale. */
 struct clf__stored_scales {
     int count;       /* number of scales: one for all values, or one per row; 0: no scales */
-    float value;     /* a single scale that the file does not contain; otherwise 0 */
+    float value;     /* the scale, if it is not in the file; otherwise 0 */
     uint64_t offset; /* offset of the first scale (fp32) in the tensor's file */
     int multiplies;  /* 1: stored * scale; 0: stored / scale */
 };
 
-/* A tensor of open weights; values are read on request. */
+/* A tensor in open weights, whose values are read on request. */
 struct clf__stored_tensor {
     const char *name;
     const char *file;      /* path, for messages */
-    const char *type_name; /* name of the type in the file: "F16" */
+    const char *type_name; /* type name as in safetensors: "F16" */
     enum clf__storage type;
     int dimensions;
     int64_t shape[CLF__TENSOR_DIMENSIONS];
     const struct clf__file *source;
     uint64_t offset; /* offset of the first byte in the file */
     size_t size;     /* bytes of all values */
-    /* 1: rows are not adjacent; element (i, j, ...) is at i * strides[0] + j * strides[1] + ... elements from
-     * the first. */
+    /* 1: element (i, j, ...) is i * strides[0] + j * strides[1] + ... elements after the first; 0: all
+     * elements are adjacent. */
     int is_strided;
     int64_t strides[CLF__TENSOR_DIMENSIONS];
     struct clf__stored_scales scales;
@@ -48,7 +48,7 @@ struct clf__stored_tensor {
 
 /* Returns 1 if the values are real numbers: floats, or integers with scales. */
 int clf__stored_tensor_is_real(const struct clf__stored_tensor *tensor);
-/* Returns a range of existing rows as a tensor with the same name. */
+/* Returns a range of rows, which must exist, as a tensor of the same name. */
 struct clf__stored_tensor clf__stored_tensor_rows(const struct clf__stored_tensor *tensor, int64_t first,
                                                   int64_t count);
 
@@ -65,14 +65,13 @@ const struct clf__element_type *clf__element_type_find(const char *name);
 clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
                                    const struct clf__stored_tensor *b);
 
-/* Converts the values to fp32. `target` has as many elements as the tensor. Integers without scales are
- * converted unscaled. Returns CLF_FORMAT for a type that is not a number, CLF_FILE if the file has become
- * shorter. */
+/* Converts all values to fp32. Integers without scales are converted unscaled. Returns CLF_FORMAT for a type
+ * that is not numeric, CLF_FILE if the file has become shorter. */
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target);
 
 /* Returns 1 if the tensor is int8 with scales and its rows are adjacent. */
 int clf__stored_tensor_is_int8(const struct clf__stored_tensor *tensor);
-/* Reads an int8 tensor unchanged, and the factor of each row's values. */
+/* Reads the integers of an int8 tensor and the factor of each row. */
 clf_status clf__stored_tensor_read_int8(const struct clf__stored_tensor *tensor, int8_t *target,
                                         float *factors);
 

@@ -9,12 +9,12 @@
 #include "model/weights/format.h"
 #include "model/weights/marian.h"
 
-/* MAX_VALUES: JSON values of an index, one per tensor */
+/* MAX_VALUES: JSON values in an index, one per tensor */
 enum { MAX_INDEX_BYTES = 100000000, MAX_VALUES = 1 << 20, MAX_SHARDS = 512 };
 
 typedef clf_status file_opener(struct clf__shard *shard, struct clf__tensor_list *list);
 
-/* The formats in order of preference. */
+/* Formats in order of preference. */
 static const struct format {
     const char *file, *index;
     file_opener *open;
@@ -49,8 +49,9 @@ static clf_status add_shard(struct clf__weights *weights, const char *folder, co
         }
     }
     if (weights->shard_count == MAX_SHARDS) {
-        return clf__fail(CLF_FORMAT, "%s: names more than %d files; download or save it again", weights->path,
-                         MAX_SHARDS);
+        return clf__fail(CLF_FORMAT,
+                         "%s: the index names more than %d files; download or save the index again",
+                         weights->path, MAX_SHARDS);
     }
     size_t count = (size_t)weights->shard_count + 1;
     CLF__TRY(clf__resize(&weights->shards, count, sizeof *weights->shards));
@@ -68,7 +69,8 @@ static clf_status sort_tensors(struct clf__weights *weights)
     }
     for (int i = 1; i < weights->list.count; i++) {
         if (strcmp(tensors[i - 1].name, tensors[i].name) == 0) {
-            return clf__fail(CLF_FORMAT, "%s: tensor \"%.200s\" is also in %s; download or save both again",
+            return clf__fail(CLF_FORMAT,
+                             "%s: tensor \"%.200s\" is also in %s; download or save both files again",
                              tensors[i].file, tensors[i].name, tensors[i - 1].file);
         }
     }
@@ -82,14 +84,14 @@ static clf_status open_single(struct clf__weights *weights, const char *folder, 
     return sort_tensors(weights);
 }
 
-/* Returns 1 if a shard's name has no folder: shards must be in the folder of the index. */
+/* Returns 1 if a shard's name has no folder part: shards must be in the folder of the index. */
 static int is_plain_name(const char *name)
 {
     return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* Returns 1 if transformers may tie a matrix to another one. An index may name a tied matrix that no shard
- * holds, or omit one that a shard holds; loading the model fails if a required matrix is missing. */
+/* Returns 1 for matrices that transformers may tie to another matrix. An index may list a tied matrix that is
+ * in no shard or omit one that is in a shard; loading fails later if a required matrix is missing. */
 static int may_be_tied(const char *name)
 {
     static const char *const endings[] = {"shared.weight", "embed_tokens.weight", "lm_head.weight",
@@ -115,7 +117,7 @@ static clf_status check_index(const struct clf__weights *weights, const json_t *
         }
         if (!found || strcmp(found + 1, json_string_value(file)) != 0) {
             return clf__fail(CLF_FORMAT,
-                             "%s: tensor \"%.200s\" is not in %.200s; download or save both again",
+                             "%s: tensor \"%.200s\" is not in %.200s; download or save both files again",
                              weights->path, name, json_string_value(file));
         }
     }
@@ -123,7 +125,7 @@ static clf_status check_index(const struct clf__weights *weights, const json_t *
         const char *stored = weights->list.items[i].name;
         if (!json_object_get(weight_map, stored) && !may_be_tied(stored)) {
             return clf__fail(CLF_FORMAT,
-                             "%s: tensor \"%.200s\" of %s is missing from it; download or save both again",
+                             "%s: tensor \"%.200s\" of %s is not listed; download or save both files again",
                              weights->path, stored, weights->list.items[i].file);
         }
     }
@@ -136,7 +138,7 @@ static clf_status open_indexed(struct clf__weights *weights, const char *folder,
     const json_t *weight_map = json_object_get(index->root, "weight_map");
     if (!json_is_object(weight_map) || json_object_size(weight_map) == 0) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"weight_map\" is not an object with tensors; download or save it again",
+                         "%s: \"weight_map\" is not an object with tensors; download or save the file again",
                          index->path);
     }
     const char *name;
@@ -145,8 +147,8 @@ static clf_status open_indexed(struct clf__weights *weights, const char *folder,
     {
         if (!json_is_string(file) || !is_plain_name(json_string_value(file))) {
             return clf__fail(CLF_FORMAT,
-                             "%s: tensor \"%.200s\" is not mapped to a file name inside the folder; download "
-                             "or save it again",
+                             "%s: tensor \"%.200s\" is not mapped to the name of a file in the folder; "
+                             "download or save the index again",
                              index->path, name);
         }
         CLF__TRY(add_shard(weights, folder, json_string_value(file)));
@@ -154,9 +156,9 @@ static clf_status open_indexed(struct clf__weights *weights, const char *folder,
     for (int i = 0; i < weights->shard_count; i++) {
         clf_status status = weights->format->open(&weights->shards[i], &weights->list);
         if (status == CLF_FILE) {
-            return clf__fail(status, "%s names a shard: %s%s", index->path, clf_last_error(),
-                             clf__file_is_missing(weights->shards[i].path) ? "; download or save it again"
-                                                                           : "");
+            return clf__fail(
+                status, "%s lists a shard: %s%s", index->path, clf_last_error(),
+                clf__file_is_missing(weights->shards[i].path) ? "; download or save the shard again" : "");
         }
         CLF__TRY(status);
     }
@@ -174,7 +176,7 @@ static clf_status open_with_index(struct clf__weights *weights, const char *fold
     return status;
 }
 
-/* Opens the first of a format's two files that exists in the folder; *found is set to 1 if there is one. */
+/* Opens the first of a format's two files that exists in the folder; *found is 0 if neither exists. */
 static clf_status open_format(struct clf__weights *weights, const char *folder, int *found)
 {
     const char *const names[] = {weights->format->file, weights->format->index};
@@ -190,8 +192,8 @@ static clf_status open_format(struct clf__weights *weights, const char *folder, 
     return CLF_OK;
 }
 
-/* Opens the weights of a model folder, in one file or several shards, or only the file `name` if that is not
- * NULL. */
+/* Opens the weights of a model folder, which are one file or several shards, or only the file `name` if that
+ * is not NULL. */
 static clf_status open_folder(struct clf__weights *weights, const char *folder, const char *name)
 {
     weights->format = &formats[0];
@@ -212,7 +214,7 @@ static clf_status open_folder(struct clf__weights *weights, const char *folder, 
     }
     return clf__fail(CLF_FILE,
                      "%s: no such file, and no model.safetensors.index.json or pytorch_model.bin in the "
-                     "folder; download it, or save the model again",
+                     "folder; download one of them, or save the model again",
                      weights->path);
 }
 
@@ -233,7 +235,6 @@ clf_status clf__weights_open_file(struct clf__weights **out, const char *folder,
     return status;
 }
 
-/* Opens a single file at any path. */
 static clf_status open_file(struct clf__weights *weights, const char *path, file_opener *open)
 {
     CLF__TRY(clf__copy_string(&weights->path, path));

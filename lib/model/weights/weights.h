@@ -10,10 +10,10 @@
 struct clf__weights;
 
 /* Opens <folder>/model.safetensors or the shards of its index, else pytorch_model.bin or its shards, else
- * model.bin. Every length, offset and shape is checked against the files before values are read. */
+ * model.bin. Checks all lengths, offsets and shapes; values are read later. */
 clf_status clf__weights_open(struct clf__weights **out, const char *folder);
-/* Opens only the file <folder>/<name>, as safetensors unless the name belongs to another format; name NULL:
- * as clf__weights_open(). */
+/* Opens only the file <folder>/<name>: as safetensors, unless the name belongs to another format. With a NULL
+ * name, does the same as clf__weights_open(). */
 clf_status clf__weights_open_file(struct clf__weights **out, const char *folder, const char *name);
 /* Opens a Marian file (model/weights/marian.h) at any path. */
 clf_status clf__weights_open_marian(struct clf__weights **out, const char *path);
@@ -28,32 +28,31 @@ const struct clf__stored_tensor *clf__weights_at(const struct clf__weights *weig
 /* Returns the path of the file or index, for messages. */
 const char *clf__weights_path(const struct clf__weights *weights);
 
-/* The specification in a file of another engine; all zero for other files. */
+/* The model specification in a file of another engine; all zero for other files. */
 struct clf__specification {
-    const char *name; /* owned by the weights; NULL: not a file of another engine */
+    const char *name; /* owned by the weights; NULL: no specification */
     int version, revision;
 };
 struct clf__specification clf__weights_specification(const struct clf__weights *weights);
-/* Returns the strings that a file holds in addition to tensors, by name: the metadata of safetensors; for
- * torch files the numbers of a dict "dims" under the names "dims.NAME". Owned by the weights; NULL if
- * there are none. */
+/* Returns the strings stored in addition to tensors, by name: the metadata of safetensors, or the numbers in
+ * "dims" of a torch file as "dims.NAME". Owned by the weights; NULL if there are none. */
 #define CLF__METADATA_KEY "__metadata__"
 #define CLF__DIMS_KEY     "dims."
 const json_t *clf__weights_metadata(const struct clf__weights *weights);
 
-/* Contents of a weights file in addition to the model's weights. */
+/* Contents of a weights file other than the model's weights. */
 struct clf__beside {
     json_t *metadata;             /* strings by name, or NULL */
-    struct clf__weights *tensors; /* tensors copied unchanged, or NULL */
+    struct clf__weights *tensors; /* copied unchanged, or NULL */
 };
 void clf__beside_free(struct clf__beside *beside);
 
-/* Called for each tensor: adds the tensors that replace it with clf__weights_add(). */
+/* Called for each tensor; adds the tensors that replace it with clf__weights_add(). */
 typedef clf_status clf__tensor_mapper(struct clf__weights *weights, const struct clf__stored_tensor *tensor,
                                       void *user);
-/* Renames the tensors and splits fused tensors, by calling `map` for each. */
+/* Renames tensors and splits fused tensors: calls `map` for each tensor. */
 clf_status clf__weights_map(struct clf__weights *weights, clf__tensor_mapper *map, void *user);
-/* Adds a tensor under a name, which is copied. */
+/* Adds a tensor under `name`, which is copied. */
 clf_status clf__weights_add(struct clf__weights *weights, const struct clf__stored_tensor *tensor,
                             const char *name);
 

@@ -1,4 +1,4 @@
-/* Reads zip archives (PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12 and 4.3.14 to 4.3.16). */
+/* Reads zip archives (sections 4.3.7, 4.3.12 and 4.3.14 to 4.3.16 of PKWARE's APPNOTE.TXT 6.3.10). */
 #include "model/weights/zip.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ enum {
     MAX_ENTRIES = 1 << 20,
     MAX_DIRECTORY = 1 << 28,
 };
-static const uint32_t is_in_extra = 0xFFFFFFFF; /* marks a 32-bit field whose value is in the ZIP64 record */
+static const uint32_t is_in_extra = 0xFFFFFFFF; /* a 32-bit field with this value is in the ZIP64 record */
 
 struct directory {
     uint64_t offset, size, count;
@@ -33,16 +33,16 @@ struct directory {
 
 static clf_status damaged(const struct clf__file *file, const char *where)
 {
-    return clf__fail(CLF_FORMAT, "%s: is not a zip archive or is damaged (%s); download it again", file->path,
-                     where);
+    return clf__fail(CLF_FORMAT, "%s: not a zip archive, or damaged (%s); download the file again",
+                     file->path, where);
 }
 
-/* Finds the end record, which is followed by a comment of unknown length. */
+/* Finds the end record. A comment of unknown length may follow it. */
 static clf_status find_end(uint64_t *out, uint8_t record[END_BYTES], const struct clf__file *file)
 {
     uint64_t most = END_BYTES + MAX_COMMENT, size = file->size < most ? file->size : most;
     if (size < END_BYTES) {
-        return damaged(file, "it is too short");
+        return damaged(file, "too few bytes");
     }
     uint8_t *tail = NULL;
     CLF__TRY(clf__allocate(&tail, (size_t)size, 1));
@@ -52,7 +52,7 @@ static clf_status find_end(uint64_t *out, uint8_t record[END_BYTES], const struc
         at--;
     }
     if (status == CLF_OK && clf__read_32(tail + at) != END_SIGNATURE) {
-        status = damaged(file, "its end is missing");
+        status = damaged(file, "no end record");
     }
     if (status == CLF_OK) {
         memcpy(record, tail + at, END_BYTES);
@@ -66,16 +66,16 @@ static clf_status read_end64(struct directory *out, const struct clf__file *file
 {
     uint8_t locator[LOCATOR_BYTES] = {0}, record[END64_BYTES] = {0};
     if (end < LOCATOR_BYTES) {
-        return damaged(file, "it has no ZIP64 record");
+        return damaged(file, "no ZIP64 record");
     }
     CLF__TRY(clf__file_read_at(file, end - LOCATOR_BYTES, locator, sizeof locator));
     uint64_t at = clf__read_64(locator + 8);
     if (clf__read_32(locator) != LOCATOR_SIGNATURE || at > end || end - at < END64_BYTES) {
-        return damaged(file, "its ZIP64 record is not where it should be");
+        return damaged(file, "the ZIP64 record is not at its declared position");
     }
     CLF__TRY(clf__file_read_at(file, at, record, sizeof record));
     if (clf__read_32(record) != END64_SIGNATURE) {
-        return damaged(file, "it has no ZIP64 record");
+        return damaged(file, "no ZIP64 record");
     }
     *out = (struct directory){.offset = clf__read_64(record + 48),
                               .size = clf__read_64(record + 40),
@@ -95,15 +95,15 @@ static clf_status find_directory(struct directory *out, const struct clf__file *
         CLF__TRY(read_end64(out, file, end));
     }
     if (out->count > MAX_ENTRIES || out->size > MAX_DIRECTORY) {
-        return damaged(file, "it lists too many files");
+        return damaged(file, "too many entries");
     }
     if (out->offset > end || out->size > end - out->offset) {
-        return damaged(file, "its list of files is outside the file");
+        return damaged(file, "the central directory is outside the archive");
     }
     return CLF_OK;
 }
 
-/* Replaces marked 32-bit values by the values of the ZIP64 field, in order. */
+/* Reads the values of marked 32-bit fields from the ZIP64 field, in order. */
 static int read_extra(uint64_t *values[], int count, const uint8_t *extra, size_t size)
 {
     while (size >= 4) {
@@ -123,38 +123,38 @@ static int read_extra(uint64_t *values[], int count, const uint8_t *extra, size_
     return count == 0;
 }
 
-/* Finds the data of a file, after a local header whose name and extra lengths may differ from the
- * directory's. */
+/* Finds the data of an entry after its local header, whose name and extra field may differ in length from the
+ * central directory's. */
 static clf_status find_bytes(struct clf__zip_entry *entry, const struct clf__file *file, uint64_t local)
 {
     uint8_t header[LOCAL_BYTES] = {0};
     if (local > file->size || file->size - local < LOCAL_BYTES) {
-        return damaged(file, "a file in it is outside the archive");
+        return damaged(file, "the data of an entry is outside the archive");
     }
     CLF__TRY(clf__file_read_at(file, local, header, sizeof header));
     if (clf__read_32(header) != LOCAL_SIGNATURE) {
-        return damaged(file, "a file in it is not where it should be");
+        return damaged(file, "an entry has no local header");
     }
     entry->offset = local + LOCAL_BYTES + clf__read_16(header + 26) + clf__read_16(header + 28);
     if (entry->offset > file->size || entry->stored_size > file->size - entry->offset) {
-        return damaged(file, "a file in it is cut off");
+        return damaged(file, "the data of an entry is truncated");
     }
     return CLF_OK;
 }
 
-/* Reads the central directory record at *at and advances *at. The name is NUL-terminated only after the next
- * record's signature has been read. */
+/* Reads the central directory record at *at and advances *at. entry->name is not NUL-terminated yet, because
+ * the next record's signature follows it directly. */
 static clf_status read_entry(struct clf__zip_entry *entry, size_t *name_length, const struct clf__file *file,
                              uint8_t *bytes, size_t size, size_t *at)
 {
     const uint8_t *record = bytes + *at;
     if (size - *at < ENTRY_BYTES || clf__read_32(record) != ENTRY_SIGNATURE) {
-        return damaged(file, "its list of files is cut off");
+        return damaged(file, "the central directory is truncated");
     }
     size_t name = clf__read_16(record + 28), extra = clf__read_16(record + 30),
            comment = clf__read_16(record + 32);
     if (name + extra + comment > size - *at - ENTRY_BYTES) {
-        return damaged(file, "its list of files is cut off");
+        return damaged(file, "the central directory is truncated");
     }
     uint64_t local = clf__read_32(record + 42);
     *entry = (struct clf__zip_entry){.name = (const char *)record + ENTRY_BYTES,
@@ -173,10 +173,10 @@ static clf_status read_entry(struct clf__zip_entry *entry, size_t *name_length, 
         }
     }
     if (!read_extra(large, count, record + ENTRY_BYTES + name, extra) && count > 0) {
-        return damaged(file, "a size in it is missing");
+        return damaged(file, "the size of an entry is missing");
     }
     if (entry->method == CLF__ZIP_STORED && !entry->is_encrypted && entry->stored_size != entry->size) {
-        return damaged(file, "a file in it has two sizes");
+        return damaged(file, "the two sizes of an uncompressed entry differ");
     }
     *name_length = name;
     *at += ENTRY_BYTES + name + extra + comment;
@@ -193,7 +193,7 @@ static clf_status read_entries(struct clf__zip *zip, const struct clf__file *fil
                                uint64_t count)
 {
     size_t at = 0;
-    char *last_end = NULL; /* end of the previous name, which is overwritten after the next record is read */
+    char *last_end = NULL; /* end of the previous name, NUL-terminated after the next record has been read */
     for (uint64_t i = 0; i < count; i++) {
         struct clf__zip_entry *entry = &zip->entries[zip->count];
         size_t length = 0;
@@ -203,17 +203,17 @@ static clf_status read_entries(struct clf__zip *zip, const struct clf__file *fil
         }
         last_end = (char *)entry->name + length;
         if (memchr(entry->name, '\0', length) != NULL) {
-            return damaged(file, "a name in it holds a NUL byte");
+            return damaged(file, "the name of an entry contains a NUL byte");
         }
         zip->count++;
     }
-    if (last_end != NULL) { /* a byte follows the directory */
+    if (last_end != NULL) { /* the buffer has one more byte than the directory */
         *last_end = '\0';
     }
     qsort(zip->entries, (size_t)zip->count, sizeof *zip->entries, by_name);
     for (int i = 1; i < zip->count; i++) {
         if (strcmp(zip->entries[i - 1].name, zip->entries[i].name) == 0) {
-            return damaged(file, "two files in it have one name");
+            return damaged(file, "two entries have the same name");
         }
     }
     return CLF_OK;
@@ -231,7 +231,7 @@ clf_status clf__zip_open_any(struct clf__zip *out, const struct clf__file *file)
         status = clf__file_read_at(file, directory.offset, zip.directory, size);
     }
     if (status == CLF_OK && directory.count > size / ENTRY_BYTES) {
-        status = damaged(file, "its list of files is cut off");
+        status = damaged(file, "the central directory is truncated");
     }
     if (status == CLF_OK) {
         status = clf__allocate(&zip.entries, (size_t)directory.count, sizeof *zip.entries);
@@ -259,13 +259,13 @@ clf_status clf__zip_open(struct clf__zip *out, const struct clf__file *file)
             return is_numpy
                        ? clf__fail(
                              CLF_FORMAT,
-                             "%s: holds files that are %s; save it again without compression: python3 -c "
+                             "%s: the archive contains %s files; save it without compression: python3 -c "
                              "'import sys, numpy; numpy.savez(sys.argv[1], **numpy.load(sys.argv[1]))' '%s'",
                              file->path, what, file->path)
-                       : clf__fail(
-                             CLF_FORMAT,
-                             "%s: holds files that are %s; load it with torch and save it as safetensors",
-                             file->path, what);
+                       : clf__fail(CLF_FORMAT,
+                                   "%s: the archive contains %s files; load it with torch and save it as "
+                                   "safetensors",
+                                   file->path, what);
         }
     }
     return CLF_OK;

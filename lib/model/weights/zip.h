@@ -1,5 +1,5 @@
-/* Files in a zip archive: positions of their data and, if zlib is available, decompression. torch.save()
- * writes archives without compression. */
+/* Entries of a zip archive: the positions of their data and, with zlib, decompression. torch.save() does not
+ * compress its archives. */
 #ifndef CLF_WEIGHTS_ZIP_H
 #define CLF_WEIGHTS_ZIP_H
 
@@ -8,13 +8,13 @@
 enum { CLF__ZIP_STORED = 0, CLF__ZIP_DEFLATED = 8 }; /* compression methods */
 
 struct clf__zip_entry {
-    const char *name;     /* name in the archive, NUL-terminated */
-    uint64_t offset;      /* offset of the data in the archive */
-    uint64_t stored_size; /* size of the data in the archive */
-    uint64_t size;        /* size after decompression, according to the archive */
+    const char *name;     /* NUL-terminated */
+    uint64_t offset;      /* file offset of the data */
+    uint64_t stored_size; /* size of the data in the file */
+    uint64_t size;        /* size after decompression, as declared */
     uint32_t checksum;    /* CRC-32 of the decompressed data */
     int method, is_encrypted;
-    uint32_t mode; /* st_mode of Unix, or 0 */
+    uint32_t mode; /* Unix st_mode, or 0 */
 };
 
 struct clf__zip {
@@ -23,21 +23,20 @@ struct clf__zip {
     int count;
 };
 
-/* Reads the central directory, including ZIP64. Returns CLF_FORMAT with the file's name for archives on
- * several disks and positions outside the file; also for encrypted or compressed files unless they are
- * allowed. */
+/* Reads the central directory, including ZIP64. clf__zip_open() returns CLF_FORMAT for compressed or
+ * encrypted entries, both functions for archives in several parts and positions outside the file. */
 clf_status clf__zip_open(struct clf__zip *out, const struct clf__file *file);
 clf_status clf__zip_open_any(struct clf__zip *out, const struct clf__file *file);
 void clf__zip_close(struct clf__zip *zip);
 
-/* Returns NULL if there is no such file. */
+/* Returns NULL if there is no such entry. */
 const struct clf__zip_entry *clf__zip_find(const struct clf__zip *zip, const char *name);
 
 /* Returns 1 if the library was built with zlib. */
 int clf__zip_can_unpack(void);
-/* Decompresses a file of the archive and passes the data to `take` in order. Returns CLF_FORMAT for a wrong
- * size or checksum; `take` never gets more bytes than the archive declares. Returns CLF_UNSUPPORTED without
- * zlib, for other methods, and for encrypted files. */
+/* Decompresses an entry and passes the data to `take` in order, never more than the archive declares. Returns
+ * CLF_FORMAT for a wrong size or checksum; CLF_UNSUPPORTED without zlib, for other compression methods and
+ * for encrypted entries. */
 clf_status clf__zip_each_piece(const struct clf__file *file, const struct clf__zip_entry *entry,
                                clf__file_piece *take, void *user);
 

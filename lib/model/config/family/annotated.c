@@ -58,6 +58,6 @@ const struct clf__family clf__family_annotated = {
     .hides_start_pad = 1,
     .recipe = {{"loss", "kl"}, {"warm-up", "3000"}},
     .drops_activations = 1,
-    /* PyTorch's LambdaLR counts completed updates; the paper and jadore count the current one. */
+    /* PyTorch's LambdaLR counts completed steps; the paper and jadore count from one */
     .counts_updates_done = 1,
 };

@@ -6,7 +6,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     clf__family_start_bart(config, choices);
     config->norm_embedding = 1;
     config->encoder_positions = config->decoder_positions = CLF__POSITIONS_LEARNED;
-    config->position_offset = 2; /* fairseq's offset, included in the table */
+    config->position_offset = 2; /* fairseq's offset; the table contains the extra rows */
 }
 
 const struct clf__family clf__family_bart = {

@@ -1,4 +1,4 @@
-/* Blenderbot (Roller et al. 2020) in Hugging Face folders; the small model is a separate architecture. */
+/* Blenderbot (Roller et al. 2020) in Hugging Face folders. The small model is a separate architecture. */
 #include "model/config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

@@ -29,7 +29,7 @@ int clf__system_is_preset(enum clf__system system)
 {
 #define FAMILY_NUMBER(name, word) CLF__##name,
     static const enum clf__system presets[] = {CLF__PRESET_LIST(FAMILY_NUMBER)};
-    return (size_t)system < sizeof presets / sizeof *presets; /* presets come first in the list */
+    return (size_t)system < sizeof presets / sizeof *presets; /* the list starts with the presets */
 }
 
 static const struct clf__family_key *find_key(const struct clf__family *family, const char *ours)
@@ -91,7 +91,7 @@ int clf__family_find_type(enum clf__system *out, const char *model_type)
     return 0;
 }
 
-/* Returns whether a class belongs to a model_type: the same letters and digits, then the suffix of an
+/* Returns 1 if the class name is the model_type (compared by letters and digits) plus the suffix of an
  * encoder-decoder class. */
 static int is_class_of(const char *architecture, const char *model_type)
 {

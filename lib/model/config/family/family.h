@@ -1,6 +1,5 @@
-/* An architecture: the properties that an implementation fixes in code rather than in config.json. Each
- * architecture has one file in family/ and one row of CLF__SYSTEM_LIST; other code never tests for an
- * architecture by name. */
+/* An architecture: properties that are fixed in an implementation's code instead of config.json. Each has one
+ * file in family/ and one row of CLF__SYSTEM_LIST; other code never tests for an architecture by name. */
 #ifndef CLF_CONFIG_FAMILY_FAMILY_H
 #define CLF_CONFIG_FAMILY_FAMILY_H
 
@@ -12,121 +11,125 @@
 
 struct clf__model_description;
 
-/* Default preset of a new model. */
+/* The default preset of a new model */
 #define CLF__DEFAULT_PRESET "marian"
-/* The architecture of models that are fully described by their files. */
+/* The architecture of models whose files describe them fully */
 #define CLF__DESCRIBED_FAMILY "transformer"
-/* The model_type of OpenAI's speech models. */
+/* The architecture of OpenAI's speech models */
 #define CLF__OPENAI_FAMILY "whisper"
-/* Values of "length_rule" that a single architecture defines. */
+/* Values of "length_rule" that only one architecture defines */
 /* clang-format off */
 #define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_INCLUDING_START }
-/* The words of "encoder_attention_type". */
+/* Values of "encoder_attention_type" */
 #define CLF__FAMILY_ENCODER_ATTENTIONS \
     { "local", CLF__MIXER_LOCAL }, { "transient-global", CLF__MIXER_TRANSIENT_GLOBAL }
 /* clang-format on */
 
 enum { CLF__MOST_SPECIALS = 4, CLF__MOST_RECIPE_DEFAULTS = 4 };
 
-/* Special tokens and their positions in a vocabulary. */
+/* Special tokens of a new vocabulary. */
 struct clf__specials {
-    const char *first[CLF__MOST_SPECIALS + 1]; /* first ids; ends with NULL */
-    const char *last;                          /* the last id, or NULL */
+    const char *first[CLF__MOST_SPECIALS + 1]; /* tokens of the first ids; ends with NULL */
+    const char *last;                          /* token of the last id, or NULL */
 };
 
-/* The default of a recipe choice for architectures whose training differs from most. */
+/* A default of a training recipe that differs from other architectures. */
 struct clf__family_default {
     const char *key, *fallback;
 };
 
-/* A key of config.json that has another name in an architecture's folders, or that is allowed only there. */
+/* A key of config.json that an architecture's folders rename, forbid, or allow in addition to the common
+ * keys. */
 struct clf__family_key {
-    const char *ours,
-        *theirs;     /* canonical name; name in the architecture's folders, NULL: not allowed there */
-    int is_optional; /* may be missing although other architectures require it */
+    const char *ours, *theirs; /* canonical name; name in the architecture's folders, NULL: forbidden */
+    int is_optional;           /* may be missing, although other architectures require the key */
 };
 
 struct clf__family {
-    /* The model_type in Hugging Face folders, where the architecture fixes all keys but sizes; NULL: a
-     * clformer folder, which names the preset and may set every key. */
+    /* The model_type in Hugging Face folders, which may set only sizes and the keys below. NULL: a clformer
+     * folder, which names the preset and may set any key. */
     const char *hugging_face;
-    /* Changes the paper's values, which are the defaults of missing keys. NULL: no changes. */
+    /* Changes the defaults of missing keys, which are the paper's values. NULL: no changes. */
     void (*start)(struct clf__config *config, struct clf__config_choices *choices);
     /* Renamed and additional keys; ends with an entry without a name. NULL: none. */
     const struct clf__family_key *keys;
-    /* Reads keys that need more than renaming, after all keys except embedding sharing. NULL: none. */
+    /* Reads keys that need more than renaming; called after all other keys except those of embedding sharing.
+     * NULL: none. */
     clf_status (*read)(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json);
-    /* Sets the decoding defaults of a folder without generation_config.json; keys of its config.json replace
-     * them. NULL: the defaults of transformers' generate(). */
+    /* Sets the decoding defaults of a folder without generation_config.json; keys in config.json take
+     * precedence. NULL: the defaults of transformers' generate(). */
     void (*decode)(struct clf__config *config);
-    /* Writes the keys of a new folder besides sizes and ids; returns non-zero if out of memory. NULL: writes
-     * the preset name. */
+    /* Writes the keys of a new folder, except sizes and ids; returns non-zero if out of memory. NULL: only
+     * writes the preset name. */
     int (*describe)(json_t *config, json_t *generation, const struct clf__model_description *description);
-    /* Returns the initial distribution of a parameter. NULL if the architecture is not trained. */
+    /* Returns the initial distribution of a parameter. NULL: the architecture cannot be trained. */
     struct clf__initial (*initial)(const struct clf__config *config, enum clf__role role,
                                    const struct clf__shape *shape);
-    const struct clf__tensor_names *names; /* names of the tensors in the original implementation */
+    const struct clf__tensor_names *names; /* tensor names of the original implementation */
     struct clf__specials specials;
-    const char *tokenizer_class; /* default for SentencePiece if tokenizer_config.json names none; may be
-                                    NULL */
-    /* Special tokens of separate vocabularies; NULL: as for a single vocabulary. */
+    const char *tokenizer_class; /* tokenizer class of SentencePiece models if tokenizer_config.json has none;
+                                    may be NULL */
+    /* Special tokens of separate vocabularies; NULL: the same as for a shared vocabulary. */
     const struct clf__specials *separate_specials;
 
     /* Text and search. */
-    int takes_frames;           /* sources are frames unless config.json says otherwise */
-    int has_no_start_token;     /* the decoder starts with the pad token */
-    int frames_sources;         /* sources are framed by start and end token; otherwise only the end token */
+    int takes_frames;       /* sources are frames by default */
+    int has_no_start_token; /* the decoder starts with the pad token */
+    int frames_sources; /* a source is framed by start and end token, not only followed by the end token */
     int leaves_sources_open;    /* sources have no end token */
-    int hides_start_pad;        /* a pad token at the start of a target would be masked */
-    int reads_texts;            /* sources are texts of any length, not sentences */
-    int searches_all_positions; /* the longest output is limited by positions, not by the folder's default */
+    int hides_start_pad;        /* a pad token at the start of the target would be masked */
+    int reads_texts;            /* sources are texts of any length instead of sentences */
+    int searches_all_positions; /* only positions limit the output length, not the folder's default length */
     /* The model. */
-    int scales_tied_projection_alone; /* sqrt(D) applies only if the projection is tied to the target
-                                         embedding */
-    int keeps_pad_row;                /* the lookup of the pad token does not train its embedding */
-    int keeps_tied_pad_row;           /* nor does a projection tied to the embedding */
-    int begins_with_zero_pad;         /* the embedding of the pad token is initialised with zeros */
-    /* Per side: learned positions are untrained sinusoids; stored (rounded) values take precedence. */
+    int scales_tied_projection_alone; /* the factor sqrt(D) applies only if target embedding and projection
+                                         are tied */
+    int keeps_pad_row;                /* looking up the pad token does not train its embedding */
+    int keeps_tied_pad_row;   /* a projection tied to the embedding does not train the row of the pad token
+                                 either */
+    int begins_with_zero_pad; /* the embedding of the pad token is initialised to zeros */
+    /* Per stack: positions of type "learned" are untrained sinusoids. Stored values, which are rounded, take
+     * precedence. */
     int stores_sinusoids[2];
-    int has_fixed_logits_bias;       /* final_logits_bias is a constant; zeros if not stored */
-    int stores_embeddings_variously; /* one matrix for all embeddings is stored, or an additional copy */
-    int reads_sharing;               /* read() sets which embeddings are shared */
-    int ties_by_file;                /* the projection is tied to the embedding unless stored separately */
+    int has_fixed_logits_bias;       /* final_logits_bias is a constant; zeros if it is not stored */
+    int stores_embeddings_variously; /* files may store one matrix for all embeddings, or additional copies */
+    int reads_sharing;               /* read() determines which embeddings are shared */
+    int ties_by_file; /* the projection is tied to the embedding unless the weights contain both */
     /* Training. */
     struct clf__family_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */
-    int drops_before_norm;        /* dropout before the norm of the embedding sum */
-    int drops_feed_forward_alone; /* of the sub-layer outputs, only the feed-forward's has dropout */
+    int drops_before_norm;        /* dropout comes before the norm of the embedding sum */
+    int drops_feed_forward_alone; /* dropout applies to the feed-forward output, but not to other sub-layer
+                                     outputs */
     int drops_activations;        /* "dropout" also applies to the activation */
-    int validates_unsmoothed;     /* validation loss without label smoothing */
-    int counts_updates_done;      /* the learning rate depends on completed updates */
+    int validates_unsmoothed;     /* the validation loss has no label smoothing */
+    int counts_updates_done;      /* the learning rate depends on the number of completed steps */
 };
 
 const struct clf__family *clf__family_of(enum clf__system system);
-/* Returns the name of a key in an architecture's folders; NULL: no such key. Sets *is_optional unless
-   NULL. */
+/* Returns the name of a key in an architecture's folders; NULL: not allowed. Sets *is_optional unless it is
+ * NULL. */
 const char *clf__family_key_name(const struct clf__family *family, const char *ours, int *is_optional);
-/* Returns whether only this architecture's folders may set the key. */
+/* Returns 1 if the architecture allows the key in addition to the common keys. */
 int clf__family_has_key(const struct clf__family *family, const char *ours);
 /* Returns the word of an architecture, and whether the architecture is a preset. */
 const char *clf__system_word(enum clf__system system);
 int clf__system_is_preset(enum clf__system system);
-/* Find an architecture by preset name or by Hugging Face model_type; return 0 if it is unknown. */
+/* Find an architecture by preset name and by Hugging Face model_type; return 0 if there is none. */
 int clf__family_find(enum clf__system *out, const char *word);
 int clf__family_find_type(enum clf__system *out, const char *model_type);
 
-/* Finds an architecture by the transformers class that saved a folder ("T5ForConditionalGeneration"); returns
- * 0 if it is unknown. */
+/* Finds an architecture by the transformers class that saved a folder, such as "T5ForConditionalGeneration";
+ * returns 0 if there is none. */
 int clf__family_find_class(enum clf__system *out, const char *architecture);
 
-/* Writes the supported Hugging Face model_types for a message, truncated to size. */
+/* Writes the supported Hugging Face model_types for a message; truncates the list at `size`. */
 void clf__family_list_types(char *text, size_t size);
-/* Returns a description of a model_type or class that is known to be unsupported; NULL: unknown. */
+/* Return a description of an unsupported model_type or class; NULL if it is unknown. */
 const char *clf__family_refused_type(const char *model_type);
 const char *clf__family_refused_class(const char *architecture);
 
 /* Values shared by several architectures. */
-/* Sizes, ids and biases of BART, from which related architectures start. */
+/* Sets sizes, ids and biases of BART, on which related architectures are based. */
 void clf__family_start_bart(struct clf__config *config, struct clf__config_choices *choices);
 void clf__family_bias_projections(struct clf__config *config);
 void clf__family_greedy(struct clf__config *config, int max_length);

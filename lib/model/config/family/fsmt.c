@@ -1,4 +1,4 @@
-/* FSMT: fairseq's WMT models of 2016 and 2019 (Ng et al. 2019, Kasai et al. 2020), saved by Hugging Face. */
+/* FSMT in Hugging Face folders: fairseq's WMT models of 2016 and 2019 (Ng et al. 2019, Kasai et al. 2020). */
 #include "model/config/family/family.h"
 
 enum { VOCABULARY = 42024, BEAMS = 5, LONGEST = 200 };
@@ -27,22 +27,23 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->logits_bias = 0;
 }
 
-/* Reads the vocabularies and whether they share one matrix for both embeddings and the projection
- * ("tie_word_embeddings"). Each side has a vocabulary file in any case. */
+/* Reads the vocabulary sizes and whether both embeddings and the projection share one matrix
+ * ("tie_word_embeddings"). Each side always has its own vocabulary file. */
 static clf_status read(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json)
 {
     int tie = 0;
     (void)choices;
-    config->position_offset = config->pad_id + 1; /* positions start at the row after the pad token's */
+    config->position_offset =
+        config->pad_id + 1; /* the first position is the row after the pad token's row */
     config->source_vocabulary = config->target_vocabulary = VOCABULARY;
     CLF__TRY(clf__json_int(json, "src_vocab_size", 1, CLF__MAX_VOCABULARY, &config->source_vocabulary));
     CLF__TRY(clf__json_int(json, "tgt_vocab_size", 1, CLF__MAX_VOCABULARY, &config->target_vocabulary));
     CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
     if (tie && config->source_vocabulary != config->target_vocabulary) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"tie_word_embeddings\" needs vocabularies of one size, but \"src_vocab_size\" "
-                         "is %d and \"tgt_vocab_size\" %d; download the file again",
+                         "%s: \"tie_word_embeddings\" requires vocabularies of equal size, but "
+                         "\"src_vocab_size\" is %d and \"tgt_vocab_size\" %d; download the file again",
                          json->path, config->source_vocabulary, config->target_vocabulary);
     }
     config->share_source_target = config->share_target_output = tie;
@@ -54,7 +55,7 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
 static void decode(struct clf__config *config)
 {
     config->generation.beams = BEAMS;
-    config->generation.max_length = LONGEST - 1; /* without the start token */
+    config->generation.max_length = LONGEST - 1; /* excludes the start token */
     config->generation.forced_last = 2;
 }
 

@@ -1,4 +1,4 @@
-/* The Illustrated Transformer: the paper's model with sinusoids in halves, decoded greedily. */
+/* The Illustrated Transformer: the paper's model with concatenated sines and cosines, decoded greedily. */
 #include "model/config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

@@ -1,5 +1,5 @@
-/* LongT5 (Guo et al. 2022) in Hugging Face folders: T5 v1.1 whose encoder attends to a window around each
- * token ("local"), or to that window and to sums of blocks of the source ("transient-global"). */
+/* LongT5 (Guo et al. 2022) in Hugging Face folders: T5 v1.1 with an encoder that attends to a window around
+ * each token ("local") and optionally to the sums of blocks of the source ("transient-global"). */
 #include "model/config/family/t5.h"
 #include "model/config/word.h"
 
@@ -26,8 +26,8 @@ static const struct clf__name_rule rules[] = {
 static const char *const frozen[] = {NULL};
 static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
 
-/* The longest source in the paper's experiments: a limit for targets, and for sources if the tokenizer sets
- * none. */
+/* The longest source in the paper's experiments: limits targets, and sources if the tokenizer sets no limit.
+ */
 enum { LONGEST = 16384 };
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

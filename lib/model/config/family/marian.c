@@ -13,10 +13,11 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->end_id = 0;
 }
 
-/* Writes keys that transformers requires, and values of OPUS-MT models that differ from its defaults. */
+/* Writes keys that transformers requires, and values of OPUS-MT models that are not transformers' defaults.
+ */
 static int describe(json_t *config, json_t *generation, const struct clf__model_description *description)
 {
-    json_t *said = json_pack(
+    json_t *values = json_pack(
         "{ss s[s] sb ss sb sb sb sb sf sf sf ss si si si si si si si si}", "model_type", "marian",
         "architectures", "MarianMTModel", "is_encoder_decoder", 1, "activation_function", "swish",
         "scale_embedding", 1, "static_position_embeddings", 1, "share_encoder_decoder_embeddings",
@@ -26,7 +27,7 @@ static int describe(json_t *config, json_t *generation, const struct clf__model_
         2048, "decoder_ffn_dim", 2048, "max_position_embeddings", 512);
     json_t *decoding = json_pack("{si s[[i]] si sb}", "num_beams", 4, "bad_words_ids", description->pad_id,
                                  "forced_eos_token_id", description->end_id, "renormalize_logits", 1);
-    int failed = json_object_update_new(config, said) != 0;
+    int failed = json_object_update_new(config, values) != 0;
     return json_object_update_new(generation, decoding) != 0 || failed;
 }
 
@@ -38,8 +39,8 @@ static struct clf__initial initial(const struct clf__config *config, enum clf__r
     return role == CLF__BIAS ? clf__initial_constant(0.0f) : clf__initial_normal(0.02);
 }
 
-/* MarianMT's <pad> is the last id, and CTranslate2 removes the last row. With vocabularies of different sizes
- * that would be two ids, but only one is possible. */
+/* In MarianMT, <pad> is the last id. With vocabularies of different sizes, source and target would have
+ * different pad ids, but a model has only one. */
 static const struct clf__specials separate = {.first = {"</s>", "<unk>", "<pad>"}};
 
 const struct clf__family clf__family_marian = {

@@ -1,11 +1,12 @@
-/* Marian's native files (Junczys-Dowmunt et al. 2018), also used by Bergamot and Firefox Translations:
- * marian_options.c reads their options. */
+/* Marian's native files (Junczys-Dowmunt et al. 2018), including those for Bergamot and Firefox.
+ * marian_options.c reads the options. */
 #include "model/config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
     choices->scale = CLF__SCALE_EMBEDDING;
-    config->encoder_max_positions = config->decoder_max_positions = 512; /* sinusoids set no limit */
+    config->encoder_max_positions = config->decoder_max_positions =
+        512; /* sinusoids have no maximum length */
     config->sinusoid_layout = CLF__SINUSOID_HALVES;
     config->sinusoid_frequency = CLF__SINUSOID_BY_LAST;
     config->norm_epsilon = 1e-6f;

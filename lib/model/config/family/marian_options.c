@@ -1,4 +1,5 @@
-/* Follows marian-dev (src/models/transformer.h, src/common/config_parser.cpp) and browsermt/marian-dev. */
+/* Reads options as marian-dev (src/models/transformer.h, src/common/config_parser.cpp) and
+ * browsermt/marian-dev do. */
 #include "model/config/family/marian_options.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "model/config/family/family.h"
 #include "model/config/keys.h"
 
-/* The options, and the file that contains them, for error messages. */
+/* The options and the path of the file that contains them, for messages. */
 struct source {
     const json_t *options;
     const char *path;
@@ -36,7 +37,7 @@ static clf_status read_int(int *out, const struct source *source, const char *ke
     char *end = NULL;
     long value = word != NULL ? strtol(word, &end, 10) : *out;
     if (word != NULL && (end == word || *end != '\0' || value < low || value > high)) {
-        return clf__fail(CLF_FORMAT, "%s: option \"%s\" is \"%.40s\", not a number from %d to %d",
+        return clf__fail(CLF_FORMAT, "%s: option \"%s\" is \"%.40s\", not a number from %d to %d; correct it",
                          source->path, key, word, low, high);
     }
     *out = (int)value;
@@ -45,11 +46,12 @@ static clf_status read_int(int *out, const struct source *source, const char *ke
 
 static clf_status refuse(const struct source *source, const char *key, const char *word)
 {
-    return clf__fail(CLF_UNSUPPORTED, "%s: option \"%s\" is \"%.60s\", which is not supported", source->path,
-                     key, word);
+    return clf__fail(CLF_UNSUPPORTED,
+                     "%s: option \"%s\" is \"%.60s\", which is not supported; use another model",
+                     source->path, key, word);
 }
 
-/* Options that change the computation, with the only values that are supported. */
+/* Options that change the computation, with the supported values. */
 static const struct plain {
     const char *key, *values[4];
 } plains[] = {
@@ -95,7 +97,7 @@ static clf_status check_lists(const struct source *source)
     static const char *const keys[] = {"input-types", "transformer-tied-layers"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (json_array_size(json_object_get(source->options, keys[i])) > 0) {
-            return refuse(source, keys[i], "a list of values");
+            return refuse(source, keys[i], "a list with values");
         }
     }
     return CLF_OK;
@@ -107,8 +109,8 @@ static clf_status read_vocabularies(struct clf__config *config, const struct sou
     const json_t *list = json_object_get(source->options, "dim-vocabs");
     if (json_array_size(list) != 2) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: option \"dim-vocabs\" is not a list of two sizes; only one source and one "
-                         "target are supported",
+                         "%s: option \"dim-vocabs\" is not a list of two sizes, but only one source and one "
+                         "target are supported; use another model",
                          source->path);
     }
     for (size_t i = 0; i < 2; i++) {
@@ -116,9 +118,10 @@ static clf_status read_vocabularies(struct clf__config *config, const struct sou
         char *end = NULL;
         long size = word != NULL ? strtol(word, &end, 10) : 0;
         if (size < 1 || size > CLF__MAX_VOCABULARY || *end != '\0') {
-            return clf__fail(CLF_FORMAT,
-                             "%s: option \"dim-vocabs\" has a vocabulary size of \"%.40s\"; correct it",
-                             source->path, word != NULL ? word : "");
+            return clf__fail(
+                CLF_FORMAT,
+                "%s: option \"dim-vocabs\" contains \"%.40s\", which is not a vocabulary size; correct it",
+                source->path, word != NULL ? word : "");
         }
         *sizes[i] = (int)size;
     }
@@ -139,14 +142,15 @@ static clf_status read_sizes(struct clf__config *config, const struct source *so
     config->encoder_ffn = ffn;
     config->decoder_ffn = decoder_ffn > 0 ? decoder_ffn : ffn;
     if (config->d_model % heads != 0) {
-        return clf__fail(CLF_FORMAT,
-                         "%s: option \"dim-emb\" %d is not a multiple of \"transformer-heads\" %d",
-                         source->path, config->d_model, heads);
+        return clf__fail(
+            CLF_FORMAT,
+            "%s: option \"dim-emb\" %d is not a multiple of \"transformer-heads\" %d; correct one of them",
+            source->path, config->d_model, heads);
     }
     return read_vocabularies(config, source);
 }
 
-/* Returns the layer operations in an option, without dropout; *is_known is 0 if they are unsupported. */
+/* Returns 1 if an option consists of the layer operations `wanted`, apart from dropout. */
 static int has_operations(const struct source *source, const char *key, const char *fallback,
                           const char *wanted)
 {
@@ -160,7 +164,7 @@ static int has_operations(const struct source *source, const char *key, const ch
     return strcmp(word, wanted) == 0;
 }
 
-/* Returns whether the version ("v1.11.0 ...") is the given one or later. */
+/* Returns 1 if Marian's version ("v1.11.0 ...") is 1.`minor`.`patch` or later. */
 static int is_since(const struct source *source, int minor, int patch)
 {
     const char *version = word_of(source->options, "version", "");
@@ -169,7 +173,7 @@ static int is_since(const struct source *source, int minor, int patch)
         return 0;
     }
     long own = strtol(version + 3, &end, 10), own_patch = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-    /* The browsermt fork has its own patch numbers of 1.9.n. */
+    /* The browsermt fork numbers the patches of 1.9 differently. */
     return own > minor || (own == minor && own_patch >= patch);
 }
 
@@ -181,8 +185,8 @@ static clf_status read_norms(struct clf__config *config, const struct source *so
     int is_last = has_operations(source, before, "", "") && has_operations(source, after, "dan", "an");
     if (!is_first && !is_last) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: options \"%s\" and \"%s\" are \"%.20s\" and \"%.20s\"; norms must come before "
-                         "(\"n\" and \"da\") or after (none and \"dan\")",
+                         "%s: options \"%s\" and \"%s\" are \"%.20s\" and \"%.20s\"; only norms before the "
+                         "sub-layers (\"n\" and \"da\") or after them (none and \"dan\") are supported",
                          source->path, before, after, word_of(source->options, before, ""),
                          word_of(source->options, after, "dan"));
     }
@@ -210,7 +214,7 @@ static clf_status read_recurrence(struct clf__config *config, const struct sourc
     return CLF_OK;
 }
 
-/* Marian's GELU is exact since version 1.12.3. */
+/* Reads an activation. Marian's GELU is exact since version 1.12.3. */
 static clf_status read_activation(enum clf__activation *out, const struct source *source, const char *key)
 {
     const char *word = word_of(source->options, key, "swish");
@@ -226,8 +230,8 @@ static clf_status read_activation(enum clf__activation *out, const struct source
     return CLF_OK;
 }
 
-/* Reads average attention. Depth n is n - 1 multiplications with activation, and a last one to the model
- * width if the inner width differs; depth 1 has none. */
+/* Reads average attention. Depth n means n - 1 matrix multiplications with activation and, if the inner width
+ * differs from the model width, a last one to the model width. Depth 1 has none. */
 static clf_status read_average(struct clf__config *config, const struct source *source)
 {
     int depth = 2, width = 2048;
@@ -263,7 +267,7 @@ static void read_sharing(struct clf__config *config, const json_t *options)
     config->logits_bias = !is_true(options, "output-omit-bias");
 }
 
-/* Reads a number of the folder's configuration; *out is unchanged if it is missing. */
+/* Reads a number from the folder's configuration; *out is unchanged if the key is missing. */
 static clf_status read_number(double *out, const json_t *decoding, const char *key, double low, double high,
                               const struct source *source)
 {
@@ -276,16 +280,15 @@ static clf_status read_number(double *out, const json_t *decoding, const char *k
     }
     if (word == NULL || end == word || *end != '\0' || !(number >= low && number <= high)) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"%s\" in the configuration beside it is \"%.40s\", not a number from %g to "
-                         "%g; correct or remove it",
+                         "%s: \"%s\" in the folder's configuration is \"%.40s\", not a number from %g to %g; "
+                         "correct or remove it",
                          source->path, key, word != NULL ? word : "a list", low, high);
     }
     *out = number;
     return CLF_OK;
 }
 
-/* Reads the decoding options. Missing options have Marian's defaults; without a configuration file, those of
- * Firefox apply. */
+/* Reads the decoding options. Defaults are Marian's, or Firefox's if there is no configuration file. */
 static clf_status read_decoding(struct clf__config *config, const json_t *decoding,
                                 const struct clf__marian_ids *ids, const struct source *source)
 {
@@ -304,7 +307,8 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
     search->divides_greedy = 1;
     search->early_stopping = CLF__STOP_SHRINK;
     if (word_penalty != 0) {
-        clf__log(CLF_LOG_WARNING, "\"word-penalty\" in the configuration is ignored; remove it");
+        clf__log(CLF_LOG_WARNING,
+                 "\"word-penalty\" in the folder's configuration is not supported and is ignored; remove it");
     }
     if (ids->target_unknown >= 0 && !is_true(decoding, "allow-unk")) {
         int32_t *unknown;
@@ -316,16 +320,16 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
     return CLF_OK;
 }
 
-/* Rejects norms before sub-layers in decoders, and before version 1.11 in encoders: Marian then computes keys
- * and values of self-attention from unnormalised rows. */
+/* Rejects norms before self-attention in decoders, and in encoders before version 1.11: Marian then computes
+ * keys and values from rows that are not normalised. */
 static clf_status check_norm_first(const struct clf__config *config, const struct source *source)
 {
     int is_ours = config->decoder_mixer != CLF__MIXER_SELF_ATTENTION && is_since(source, 11, 0);
     return !config->norm_first || is_ours
                ? CLF_OK
                : clf__fail(CLF_UNSUPPORTED,
-                           "%s: has norms before the sub-layers and self-attention in a decoder or in an "
-                           "encoder of a Marian before 1.11 (\"version\": %.40s), which is not supported",
+                           "%s: norms before self-attention are not supported in a decoder, or in an encoder "
+                           "of Marian before 1.11 (\"version\": %.40s); use another model",
                            source->path, word_of(source->options, "version", "unknown"));
 }
 
@@ -345,10 +349,10 @@ static clf_status read(struct clf__config *config, const struct source *source, 
     CLF__TRY(read_activation(&config->activation, source, "transformer-ffn-activation"));
     read_sharing(config, source->options);
     if (config->share_source_target && config->source_vocabulary != config->target_vocabulary) {
-        return clf__fail(
-            CLF_FORMAT,
-            "%s: shares one embedding between vocabularies of %d and %d words, which is not supported",
-            source->path, config->source_vocabulary, config->target_vocabulary);
+        return clf__fail(CLF_FORMAT,
+                         "%s: one embedding is shared by vocabularies of %d and %d tokens, which is not "
+                         "supported; use another model",
+                         source->path, config->source_vocabulary, config->target_vocabulary);
     }
     config->end_id = ids->target_end;
     CLF__TRY(read_decoding(config, decoding, ids, source));

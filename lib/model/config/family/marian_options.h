@@ -1,4 +1,4 @@
-/* Builds a configuration from the options in a Marian model. */
+/* Builds a configuration from the options in a Marian model file. */
 #ifndef CLF_CONFIG_FAMILY_MARIAN_OPTIONS_H
 #define CLF_CONFIG_FAMILY_MARIAN_OPTIONS_H
 
@@ -6,15 +6,15 @@
 
 #include "model/config/types.h"
 
-/* The special ids of Marian's vocabularies. */
+/* Special ids in Marian's vocabularies. */
 struct clf__marian_ids {
     int source_end, target_end;
     int target_unknown; /* -1: none */
 };
 
-/* Builds a configuration. Both objects hold strings and lists of strings, as from model/weights/marian.h and
- * marian_folder.h; decoding NULL: no decoding options. `path` names the model in messages: an option with
- * unsupported arithmetic is CLF_UNSUPPORTED. On failure *out is empty. */
+/* `options` and `decoding` are objects of strings and lists of strings (model/weights/marian.h,
+ * marian_folder.h); NULL decoding: no decoding options. Returns CLF_UNSUPPORTED for an option with
+ * unsupported arithmetic; messages name `path`. On failure *out is empty. */
 clf_status clf__config_from_marian(struct clf__config *out, const json_t *options, const json_t *decoding,
                                    const struct clf__marian_ids *ids, const char *path);
 

@@ -7,7 +7,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->norm_first = config->norm_final = config->norm_embedding = 1;
     config->encoder_positions = config->decoder_positions = CLF__POSITIONS_LEARNED;
     config->position_offset = 2;
-    config->decoder_start_id = -1; /* a language code in the older models */
+    config->decoder_start_id = -1; /* older models start with a language code */
 }
 
 const struct clf__family clf__family_mbart = {

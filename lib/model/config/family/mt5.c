@@ -1,4 +1,4 @@
-/* mT5 (Xue et al. 2021) in Hugging Face folders: T5 v1.1 with logits that are never scaled. */
+/* mT5 (Xue et al. 2021) in Hugging Face folders: T5 v1.1 with unscaled logits. */
 #include "model/config/family/t5.h"
 
 void clf__mt5_start(struct clf__config *config, struct clf__config_choices *choices)

@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 
-/* Tables of sinusoids, which are computed here, and leftovers of old fairseq versions. */
+/* Sinusoids, which are computed instead, and remnants of old fairseq versions. */
 static const char *const frozen[] = {".embed_positions.weight", ".embed_positions.weights", "coder.version",
                                      NULL};
 
@@ -19,13 +19,13 @@ const struct clf__tensor_names clf__names_bare = {bare, sizeof bare / sizeof *ba
 enum { SIDE, INDEX, REST, MARKS };
 static const char marks[MARKS] = {[SIDE] = '@', [INDEX] = '#', [REST] = '*'};
 
-/* The texts that the marks of a pattern matched. */
+/* The parts of a name that the wildcards of a pattern matched. */
 struct match {
     const char *starts[sizeof marks];
     int lengths[sizeof marks];
 };
 
-/* Returns the length of the text that a mark matches; 0: no match. */
+/* Returns the length of the part that a wildcard matches; 0: no match. */
 static size_t length_of(char mark, const char *name)
 {
     switch (mark) {

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* A canonical name and the stored name. `@` stands for encoder or decoder, `#` for the layer index, a final
- * `*` for the rest, and `+` in the stored name for the layer number, counted from 1. */
+/* A canonical name and the stored name, with wildcards: `@` is encoder or decoder, `#` the layer index, `+`
+ * (only in the stored name) the layer number counted from 1, and a final `*` the rest. */
 struct clf__name_rule {
     const char *canonical, *stored;
 };
@@ -13,16 +13,17 @@ struct clf__name_rule {
 struct clf__tensor_names {
     const struct clf__name_rule *rules; /* NULL: canonical names */
     int rule_count;
-    const char *const *frozen; /* suffixes of buffers and frozen tables that are not read; ends with NULL */
+    const char *const
+        *frozen; /* suffixes of tensors that are not read (buffers, constant tables); ends with NULL */
 };
 
-/* The names of BART, used in the folders that clformer writes. */
+/* BART's names, used in folders that clformer writes */
 extern const struct clf__tensor_names clf__names_canonical;
-/* The canonical names with an optional `model.`, which transformers omits if it saves a model without its
- * head. */
+/* The same names, with or without `model.`: transformers omits the prefix when it saves a model without its
+ * head */
 extern const struct clf__tensor_names clf__names_bare;
 
-/* Writes the stored name for a canonical name, truncated to size. `choice` from 0 selects among alternatives;
+/* Writes the stored name of a tensor, truncated to `size`. `choice` (from 0) selects among alternative names;
  * returns 0 if there are no more. */
 int clf__names_stored(const struct clf__tensor_names *names, const char *canonical, int choice, char *stored,
                       size_t size);

@@ -1,4 +1,4 @@
-/* "Attention is all you need" (Vaswani 2017): the defaults of the configuration. */
+/* "Attention is all you need" (Vaswani et al. 2017): all values are the defaults. */
 #include "model/config/family/family.h"
 
 const struct clf__family clf__family_paper = {

@@ -1,4 +1,4 @@
-/* Common model types that are not supported, for helpful error messages. */
+/* Common model types that are not supported, for error messages. */
 #include "model/config/family/family.h"
 
 #include <string.h>
@@ -46,9 +46,12 @@ static const char *const others[] = {
     "IndicTrans", "indictrans",      "indictrans2", NULL};
 
 static const struct kind kinds[] = {
-    {"a decoder-only model", decoders}, {"an encoder-only model", encoders},
-    {"a mixture of experts", experts},  {"a vision model", visions},
-    {"a model of speech", sounds},      {"an encoder-decoder that is not supported yet", others},
+    {"a decoder-only model", decoders},
+    {"an encoder-only model", encoders},
+    {"a mixture-of-experts model", experts},
+    {"a vision model", visions},
+    {"a speech model", sounds},
+    {"an encoder-decoder that is not supported", others},
 };
 
 const char *clf__family_refused_type(const char *model_type)
@@ -71,8 +74,8 @@ const char *clf__family_refused_class(const char *architecture)
         {"EncoderModel", "an encoder-only model"},
         {"ForCausalLM", "a decoder-only model"},
         {"ForSequenceClassification", "a classifier"},
-        {"ForTokenClassification", "a classifier of words"},
-        {"ForQuestionAnswering", "a question answering model"},
+        {"a token classifier", "a classifier of words"},
+        {"a question answering model", "a question answering model"},
     };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (clf__ends_with(architecture, classes[i].ending)) {

@@ -1,4 +1,4 @@
-/* The speech architecture: filterbank frames in, characters out. */
+/* The speech architecture: from filterbank frames to characters. */
 #include "model/config/family/family.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "model/config/keys.h"
 
-/* Positions are relative, so no table limits the length; NO_LIMIT is never reached in practice. */
+/* Relative positions do not limit the length; NO_LIMIT is never reached in practice. */
 enum { NO_LIMIT = 1 << 20, LONGEST_OUTPUT = 512 };
 
 static const struct clf__name_rule rules[] = {
@@ -17,7 +17,7 @@ static const struct clf__name_rule rules_each_layer[] = {
     CLF__T5_RULES,
 };
 
-/* Bias of cross-attention in old files, which no version of transformers reads. */
+/* A cross-attention bias in old files that no version of transformers reads. */
 static const char *const frozen[] = {".EncDecAttention.relative_attention_bias.weight", NULL};
 
 const struct clf__tensor_names clf__t5_names = {rules, sizeof rules / sizeof *rules, frozen};
@@ -32,7 +32,7 @@ const struct clf__family_key clf__t5_keys[] = {
     {"encoder_ffn_dim", "d_ff", 0},
     {"decoder_ffn_dim", "d_ff", 0},
     {"max_position_embeddings", NULL, 0},
-    {"activation_function", NULL, 0}, /* part of feed_forward_proj */
+    {"activation_function", NULL, 0}, /* contained in feed_forward_proj */
     {"dropout", "dropout_rate", 0},
     {"layer_norm_eps", "layer_norm_epsilon", 0},
     {"relative_attention_num_buckets", "relative_attention_num_buckets", 0},
@@ -57,8 +57,8 @@ void clf__t5_start(struct clf__config *config, struct clf__config_choices *choic
     clf__family_greedy(config, LONGEST_OUTPUT);
 }
 
-/* Reads the activation, whose prefix "gated-" stands for a gated feed-forward. transformers uses the exact
- * GELU only for "gelu". */
+/* Reads the activation; the prefix "gated-" means a gated feed-forward. transformers uses the exact GELU only
+ * for "gelu". */
 static clf_status read_feed_forward(struct clf__config *config, const struct clf__json *json)
 {
     enum { GATED = 1 << 8 };
@@ -90,7 +90,7 @@ clf_status clf__t5_read(struct clf__config *config, struct clf__config_choices *
     return read_feed_forward(config, json);
 }
 
-/* Reads T5's keys and whether logits are scaled: unless the file declares untied embeddings. transformers 5
+/* Reads T5's keys and whether logits are scaled, which is the case if embeddings are tied. transformers 5
  * declares tied embeddings for every model and stores the scaling in "scale_decoder_outputs". */
 clf_status clf__t5_read_scaled(struct clf__config *config, struct clf__config_choices *choices,
                                const struct clf__json *json)

@@ -1,10 +1,10 @@
-/* Shared by T5 and the architectures derived from it. */
+/* Common parts of T5 and the architectures derived from it. */
 #ifndef CLF_CONFIG_FAMILY_T5_H
 #define CLF_CONFIG_FAMILY_T5_H
 
 #include "model/config/family/family.h"
 
-/* Names of T5's tensors, except relative biases. */
+/* T5's tensor names, except for relative biases. */
 /* clang-format off */
 #define CLF__T5_RULES \
     {"model.shared.weight", "shared.weight"}, \
@@ -35,16 +35,16 @@
 /* clang-format on */
 
 void clf__t5_start(struct clf__config *config, struct clf__config_choices *choices);
-/* Reads the head width, the arrangement of the feed-forward, and a different decoder depth. */
+/* Reads the head width, the type of the feed-forward and the decoder depth. */
 clf_status clf__t5_read(struct clf__config *config, struct clf__config_choices *choices,
                         const struct clf__json *json);
-/* clf__t5_read(), and whether the logits are scaled. */
+/* Does the same as clf__t5_read() and reads whether logits are scaled. */
 clf_status clf__t5_read_scaled(struct clf__config *config, struct clf__config_choices *choices,
                                const struct clf__json *json);
 /* Default sizes of mT5 and UMT5. */
 void clf__mt5_start(struct clf__config *config, struct clf__config_choices *choices);
 extern const struct clf__family_key clf__t5_keys[];
-/* clf__umt5_names has a relative bias in each layer. */
+/* clf__umt5_names has a relative bias in each layer */
 extern const struct clf__tensor_names clf__t5_names, clf__umt5_names;
 
 #endif

@@ -1,4 +1,4 @@
-/* A generic encoder-decoder, described by files of other engines (formats/). */
+/* A generic encoder-decoder for the formats of other engines, whose files describe it fully. */
 #include "model/config/family/family.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

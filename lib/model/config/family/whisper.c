@@ -1,4 +1,4 @@
-/* Whisper (Radford et al. 2022) in Hugging Face folders and OpenAI models. */
+/* Whisper (Radford et al. 2022) in Hugging Face folders and OpenAI model files. */
 #include "model/config/family/family.h"
 #include "model/config/write.h"
 
@@ -6,7 +6,7 @@ static const struct clf__name_rule rules[] = {
     {"lm_head.weight", "proj_out.weight"},
     {"*", "*"},
     {"model.*", "*"},
-    /* Names in OpenAI models (openai/whisper, model.py). */
+    /* Names in OpenAI model files (openai/whisper, model.py) */
     {"model.@.embed_positions.weight", "@.positional_embedding"},
     {"model.@.embed_tokens.weight", "@.token_embedding.weight"},
     {"model.encoder.layer_norm.*", "encoder.ln_post.*"},
@@ -31,7 +31,7 @@ static const char *const frozen[] = {NULL};
 static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
 
 static const struct clf__family_key keys[] = {
-    {"max_position_embeddings", NULL, 0}, /* each side has a separate key */
+    {"max_position_embeddings", NULL, 0}, /* encoder and decoder have separate keys */
     {"max_source_positions", "max_source_positions", 0},
     {"max_target_positions", "max_target_positions", 0},
     {"feature_size", "num_mel_bins", 0},
@@ -65,12 +65,12 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
 {
     (void)config;
     (void)json;
-    choices->scale = CLF__SCALE_NONE; /* transformers reads "scale_embedding" but never scales */
+    choices->scale = CLF__SCALE_NONE; /* transformers reads "scale_embedding" but never applies it */
     return CLF_OK;
 }
 
-/* Writes keys that transformers requires, and overrides of defaults that are wrong here, such as the
- * suppressed ids of OpenAI's vocabulary. */
+/* Writes keys that transformers requires, and replaces defaults for OpenAI's vocabulary, such as the
+ * suppressed ids. */
 static int describe(json_t *config, json_t *generation, const struct clf__model_description *description)
 {
     (void)generation;
