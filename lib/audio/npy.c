@@ -117,8 +117,8 @@ static clf_status read_values(float **values, int *rows, const struct clf__file 
     if (there < count * sizeof **values) {
         return clf__fail(
             CLF_FORMAT,
-            "%s: the file has %llu bytes of values, but its shape requires %zu; save the file again", path,
-            (unsigned long long)there, count * sizeof **values);
+            "%s: %llu bytes of values, but the shape requires %zu; the file is truncated, save it again",
+            path, (unsigned long long)there, count * sizeof **values);
     }
     CLF__TRY(clf__allocate(values, count, sizeof **values));
     status = clf__file_read_at(file, header.data_offset, *values, count * sizeof **values);
