@@ -360,7 +360,8 @@ static void test_cut_off(void **state)
     assert_ok(clf_audio_read(samples, &count, audio, LONGEST));
     assert_in_range(count, 25500, 25600);
     clf_audio_free(audio);
-    assert_non_null(strstr(message, "cut.wav: the file is truncated; it contains 1.60 s of the 3.20 s"));
+    assert_non_null(
+        strstr(message, "cut.wav: the file is truncated; it contains 1.60 s of the declared 3.20 s"));
     message[0] = '\0';
     assert_ok(clf_audio_open(&audio, make_recording(&kinds[1])));
     clf_audio_free(audio);
