@@ -31,7 +31,7 @@
 #define QUERIES      (WARPS * WARP_QUERIES) /* queries of a group */
 #define ROWS         (ROW_TILES * LANE_ROWS) /* rows of a lane */
 
-/* The fast function of the level, if it has one that is accurate, and 0 at -inf. */
+/* Uses the fast function of the level if the function is accurate and returns 0 at -inf. */
 #ifdef FAST_EXP2
 #define EXP2 FAST_EXP2
 #elif defined(__AMDGCN__)

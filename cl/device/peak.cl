@@ -29,8 +29,8 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     sums[get_group_id(0)] = sumv(a + b + c + d + e + g + h + i + j + k + l + m);
 }
 
-/* The same with dot products of 4 / INT8_BYTES int8 numbers, or two bf16 numbers, per lane, which multiplies the
- * operations accordingly. */
+/* The same with dot products of 4 / INT8_BYTES int8 numbers, or of two bf16 numbers, per lane; the number of
+ * operations grows accordingly. */
 #define DOT_PEAK(T, DOT)                                                                                               \
     T f = (T)(1), a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7, j = 8, k = 9, l = 10, m = 11;                \
     for (int round = 0; round < rounds; round++) {                                                                     \

@@ -24,7 +24,7 @@
 #define ROW_PLACE (ITEM % 4 + ITEM / 64 * 4)
 #define PLACE     (ITEM / 4 % 16)
 
-/* Use the fast function on devices where it is accurate, and 0 at -inf. */
+/* Uses the fast function on devices where it is accurate and returns 0 at -inf. */
 #if defined(__NV_CL_C_VERSION) || defined(__AMDGCN__)
 #define EXP2 native_exp2
 #else

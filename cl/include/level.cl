@@ -7,8 +7,7 @@
  *     HAS_TILES  the level has instructions for products of tiles (tiles.cl) */
 #include "runtime/tuning/levels.h"
 
-/* Eight halves as floats, and the reverse. PoCL converts them one by one unless it knows an instruction
- * for all. */
+/* Converts eight halves to floats, and back. PoCL converts them one by one unless it knows an instruction for all. */
 #if defined(__x86_64__) && defined(__F16C__) && !defined(WITHOUT_F16C) /* lets tests run both variants */
 #define HAS_F16C
 #endif

@@ -37,8 +37,7 @@ static int others_may_write(const struct stat *about)
            ((about->st_mode & S_IWGRP) && !is_group_of_its_own(about->st_uid, about->st_gid));
 }
 
-/* Checks the owner and permissions of a file or folder; less strictly for a parent folder
- * (is_on_the_way). */
+/* Checks the owner and permissions of a file or folder; less strictly for a parent folder (is_on_the_way). */
 static clf_status check_owner(const char *path, const struct stat *about, int is_on_the_way)
 {
     if (about->st_uid != geteuid() && !(is_on_the_way && about->st_uid == 0)) {

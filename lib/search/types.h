@@ -15,9 +15,9 @@ enum clf__early_stopping {
     CLF__STOP_FALSE,
     CLF__STOP_TRUE,
     CLF__STOP_NEVER,
-    /* As the Translator of jadore1801120/attention-is-all-you-need-pytorch: an ended beam continues with its
-     * score until all beams have an end token. Each beam is then cut after its first end token, and the best
-     * is chosen by the length rule with that length; at the maximum length it is chosen by the sum. */
+    /* As in jadore1801120/attention-is-all-you-need-pytorch: an ended beam continues with its score until all
+     * beams have an end token. Each beam is then cut after its first end token, and the best is chosen by the
+     * length rule with that length; at the maximum length it is chosen by the sum. */
     CLF__STOP_ALL,
     /* As Marian's beam search: takes as many of the best candidates as there are beams that have not ended;
      * ended candidates are finished and the beam shrinks. The search ends when the beam is empty. */
@@ -92,8 +92,8 @@ struct clf__search_options {
      * log-probability in beam search. 1: off. */
     float repetition_penalty;        /* p for generated ids and the start token */
     float source_repetition_penalty; /* 1 / p for source ids */
-    /* From the token after decay_start generated ones on (without the prompt), the score s of an end id
-     * becomes s + |s| (f^n - 1), where n is the number of tokens since then. f 1: off. */
+    /* After decay_start generated tokens (without the prompt), the score s of an end id becomes s + |s|
+     * (f^n - 1), where n is the number of tokens since then. f 1: off. */
     int decay_start;
     float decay_factor;
     struct clf__sampling sampling;
@@ -122,8 +122,8 @@ static inline int clf__is_end(const struct clf__search_options *options, int32_t
     return is_end;
 }
 
-/* Draws the token that follows a row of a step. The random numbers depend on sample, count and key: draws
- * that differ in one of them are independent. */
+/* A draw of the token that follows a row of a step. The random numbers depend on sample, count and key:
+ * draws that differ in one of them are independent. */
 struct clf__draw {
     int32_t row;
     int32_t sample, count; /* sample number, and number of tokens generated before this draw */

@@ -150,7 +150,7 @@ clf_status clf__lower_case(char **out, const char *text)
     if (size >= INT_MAX / 2) {
         return clf__fail(CLF_TEXT, "a line of %zu bytes is too long to convert to lower case", size);
     }
-    /* A lower-case letter has at most one byte more than the capital letter; U+0130 becomes three bytes
+    /* A lower-case letter is at most one byte longer than its capital letter: U+0130 becomes three bytes
      * instead of two. */
     size_t room = 2 * size + 1;
     CLF__TRY(clf__allocate(out, room, 1));

@@ -29,7 +29,7 @@ struct loading {
     int made_anew; /* number of recordings whose frames are not kept */
 };
 
-/* Reports a line that is left out. `path`: the file at fault; NULL: the pair is at fault. */
+/* Reports a skipped line. `path`: the file at fault; NULL: the pair is at fault. */
 static void leave_out(struct loading *loading, enum clf__left_out kind, int line, const char *path,
                       const char *reason)
 {

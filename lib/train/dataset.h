@@ -14,16 +14,16 @@ struct clf__dataset_options {
     int64_t kept_bytes;    /* maximum bytes of frames kept in memory; other frames are computed again for each
                               batch */
     int pieces;            /* lines are tokens separated by white space */
-    int max_source_length; /* in ids, including the end token; longer pairs are left out */
+    int max_source_length; /* in ids, including the end token; longer pairs are skipped */
     int max_target_length;
 };
 
-/* The reason why a line is left out. */
+/* The reason why a line is skipped. */
 enum clf__left_out { CLF__EMPTY, CLF__TOO_LONG, CLF__BROKEN, CLF__LEFT_OUT_KINDS };
 
 enum { CLF__NAMED_LINES = 20 };
 
-/* The first line that was left out for a reason; line 0: there is none. */
+/* The first line that was skipped for a reason; line 0: there is none. */
 struct clf__left_out_line {
     int line;
     const char *path; /* the file at fault, borrowed from the options; NULL: the pair is at fault */
@@ -35,14 +35,14 @@ struct clf__dataset_report {
     uint64_t checksum; /* checksum of the files */
     int left_out[CLF__LEFT_OUT_KINDS];
     int named_lines[CLF__LEFT_OUT_KINDS]
-                   [CLF__NAMED_LINES]; /* numbers of the first lines that were left out, counted from 1 */
+                   [CLF__NAMED_LINES]; /* numbers of the first skipped lines, counted from 1 */
     struct clf__left_out_line first[CLF__LEFT_OUT_KINDS];
 };
 
 struct clf__dataset;
 
-/* Loads a corpus. Lines that are left out are counted, and logged by number (CLF_LOG_DEBUG). CLF_FORMAT if
- * the files have different numbers of lines, or no pair is left. */
+/* Loads a corpus. Skipped lines are counted, and logged by number (CLF_LOG_DEBUG). CLF_FORMAT if the files
+ * have different numbers of lines, or no pair is left. */
 clf_status clf__dataset_load(struct clf__dataset **out, const struct clf__config *config,
                              const struct clf__tokenizer *tokenizer,
                              const struct clf__dataset_options *options, struct clf__dataset_report *report);

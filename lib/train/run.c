@@ -288,8 +288,8 @@ int64_t clf__run_expected_updates(const struct clf__run *run)
     return smaller_limit(state->update + left, updates);
 }
 
-/* Warns if the run ends during warm-up: the default suits the 100,000 updates of the paper, and a short run
- * would hardly learn. */
+/* Warns if the run ends during warm-up: the default suits the 100,000 updates of the paper, and a short
+ * run would learn very little. */
 static void warn_of_warm_up(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;

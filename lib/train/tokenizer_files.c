@@ -255,8 +255,8 @@ static void rewind_sentences(void *user)
     sentences->has_target = 0;
 }
 
-/* Names the text on which SentencePiece failed, and the first line that was left out because it is not
- * UTF-8: a possible cause. */
+/* Names the text on which SentencePiece failed, and the first line that was skipped because it is not
+ * UTF-8, a possible cause. */
 static clf_status explain_text(clf_status status, struct sentences *sentences, const struct names *names)
 {
     struct clf__failure failure = clf__failure_keep(status);

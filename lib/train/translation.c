@@ -93,7 +93,7 @@ static void set_options(struct clf_translate_options *options, const struct clf_
     clf_translate_options_init(options, run->model);
     const struct clf__settings *settings = &run->settings;
     /* An untrained model rarely emits the end token. Translations are limited to 1.5 times the longest
-     * reference, since longer ones score badly anyway. */
+     * reference, because longer ones score badly anyway. */
     struct clf__training_limits limits;
     clf__dataset_limits(&limits, run->valid, &run->batching);
     int longest = limits.target_length + limits.target_length / 2 + 10;

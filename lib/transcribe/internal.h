@@ -51,7 +51,7 @@ clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *
  * zeros. A window before the previous one rereads the recording from the beginning. */
 clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count);
 
-/* Data that the search of a window refers to. */
+/* Data that the search of a window reads. */
 struct clf__decoding {
     struct clf__whisper_rules rules;
     struct clf__ids prompt;

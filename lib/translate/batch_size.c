@@ -102,7 +102,7 @@ static clf_status choose_tokens(struct clf_translator *translator)
     struct clf_device *device = translator->model->transformer->device;
     const struct clf__caps *caps = clf__device_caps(device);
     int *tokens = &translator->options.batch_tokens, has_room = 0;
-    int tuned = caps->form == CLF_VARIANT_GPU ? caps->tuning.values[CLF__KNOB_BATCH_TOKENS] : 0;
+    int tuned = caps->form == CLF_VARIANT_GPU ? caps->tuning.values[CLF__TUNABLE_BATCH_TOKENS] : 0;
     *tokens = tuned > 0 ? tuned : clf__batch_tokens_wanted(caps->form, caps->compute_units);
     while (*tokens > LEAST_TOKENS && !has_room) {
         CLF__TRY(fits(&has_room, translator, usual_lines(translator), AUTO_SHARE));

@@ -86,9 +86,9 @@ static int reserve_slots(struct search_state *state, int *next)
     return fitting;
 }
 
-/* Admits lines in groups, once they would be a quarter of those under search: the encoder reads all its
- * weights per call, and a step with three quarters of its rows loses little. The last lines are admitted at
- * once. */
+/* Admits lines in groups, once they are a quarter of the lines under search: each call of the encoder
+ * reads all of its weights, and a step with three quarters of its rows is hardly less efficient. The last
+ * lines are admitted at once. */
 static int should_admit(const struct search_state *state, int fitting, int next)
 {
     return 3 * fitting >= state->searched || next == state->worker->pool->queue->count;

@@ -127,10 +127,10 @@ static void check_model(struct clf_device *device, const char *preset, clf_preci
     struct clf__transformer *transformer;
     assert_ok(clf__transformer_load(&transformer, device, folder, precision));
     static struct candidates many, one;
-    enum clf__knob knob = CLF__KNOB_STEP_ROWS + precision;
-    clf__device_set_knob(device, knob, 0);
+    enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + precision;
+    clf__device_set_tunable(device, tunable, 0);
     run(&many, transformer, -1, -1);
-    clf__device_set_knob(device, knob, clf__knobs[knob].standard);
+    clf__device_set_tunable(device, tunable, clf__tunables[tunable].standard);
     int64_t before = support_launches(device, "decoder_layers_gpu");
     int stages = LAYERS * run(&one, transformer, -1, -1) - 1; /* no group waits after the last one */
     assert_int_equal(support_launches(device, "decoder_layers_gpu") - before, LENGTH);
@@ -167,13 +167,13 @@ static void test_long_sources(void **state)
     struct clf_device *device = open_device();
     struct clf__transformer *transformer;
     assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
-    enum clf__knob knob = CLF__KNOB_STEP_ROWS + CLF_PRECISION_FP16;
+    enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + CLF_PRECISION_FP16;
     for (int count = 1; count <= 2; count++) {
         static struct candidates many, one;
         const struct clf__sequences sources = {.count = count, .first = first, .ids = ids};
-        clf__device_set_knob(device, knob, 0);
+        clf__device_set_tunable(device, tunable, 0);
         run_sources(&many, transformer, &sources, -1, -1);
-        clf__device_set_knob(device, knob, clf__knobs[knob].standard);
+        clf__device_set_tunable(device, tunable, clf__tunables[tunable].standard);
         int64_t before = support_launches(device, "decoder_layers_gpu");
         run_sources(&one, transformer, &sources, -1, -1);
         assert_int_equal(support_launches(device, "decoder_layers_gpu") - before, LENGTH);
@@ -231,9 +231,9 @@ static void test_different_results(void **state)
     struct clf__transformer *transformer;
     assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
     static struct candidates many, one;
-    clf__device_set_knob(device, CLF__KNOB_STEP_ROWS + CLF_PRECISION_FP16, 0);
+    clf__device_set_tunable(device, CLF__TUNABLE_STEP_ROWS + CLF_PRECISION_FP16, 0);
     run(&many, transformer, -1, -1);
-    clf__device_set_knob(device, CLF__KNOB_STEP_ROWS + CLF_PRECISION_FP16, CLF__PERSISTENT_ROWS);
+    clf__device_set_tunable(device, CLF__TUNABLE_STEP_ROWS + CLF_PRECISION_FP16, CLF__PERSISTENT_ROWS);
     spoils = 1;
     run(&one, transformer, -1, -1);
     spoils = 0;

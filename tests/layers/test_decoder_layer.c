@@ -115,12 +115,12 @@ static void test_many_launches(void **state)
     const struct clf__mixer_step step = {.buffer_index = 0};
     struct clf__attention_call cross = {.few_queries = 1};
     struct clf__layer_call call = {.step = &step, .cross_call = &cross, .addresses = addresses};
-    enum clf__knob knob = CLF__KNOB_STEP_ROWS + c.precision;
+    enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + c.precision;
     assert_int_equal(clf__decoder_layers_together(&layer, 1, 10000, &call), 1);
-    clf__device_set_knob(device, knob, 8);
+    clf__device_set_tunable(device, tunable, 8);
     assert_int_equal(clf__decoder_layers_together(&layer, 1, 8, &call), 1);
     assert_false(clf__decoder_layers_together(&layer, 1, 9, &call));
-    clf__device_set_knob(device, knob, clf__knobs[knob].standard);
+    clf__device_set_tunable(device, tunable, clf__tunables[tunable].standard);
     struct clf__front_end like, other, frames = {.kind = &clf__frames_front_end};
     make_front_end(&like, device, &random, &c, c.precision);
     make_front_end(&other, device, &random, &c, CLF__PRECISION_INT8);

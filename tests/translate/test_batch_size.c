@@ -101,9 +101,9 @@ static void test_tuned(void **state)
         struct clf_device *device = open_device(form, 132);
         struct clf_model *model;
         assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
-        clf__device_set_knob(device, CLF__KNOB_BATCH_TOKENS, 131072);
+        clf__device_set_tunable(device, CLF__TUNABLE_BATCH_TOKENS, 131072);
         assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_VARIANT_CPU ? 2048 : 131072);
-        clf__device_set_knob(device, CLF__KNOB_BATCH_TOKENS, 4096);
+        clf__device_set_tunable(device, CLF__TUNABLE_BATCH_TOKENS, 4096);
         assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_VARIANT_CPU ? 2048 : 4096);
         assert_int_equal(tokens_of(model, 1 << 20, 16), 2048);
         clf_model_free(model);

@@ -65,24 +65,24 @@ static void test_table(void **state)
 {
     (void)state;
     struct clf__tuning standard = clf__tuning_standard(), other = standard;
-    other.values[CLF__KNOB_CPU_GROUPS]++;
+    other.values[CLF__TUNABLE_CPU_GROUPS]++;
     assert_true(clf__tuning_is_standard(&standard) && !clf__tuning_is_standard(&other));
-    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
-        const struct clf__knob_info *knob = &clf__knobs[i];
+    for (int i = 0; i < CLF__TUNABLE_COUNT; i++) {
+        const struct clf__tunable_info *tunable = &clf__tunables[i];
         int has_standard = 0;
-        for (int j = 0; j < knob->candidate_count; j++) {
-            int value = knob->candidates[j];
-            assert_true(value >= knob->least && value <= knob->most);
-            has_standard |= value == knob->standard;
+        for (int j = 0; j < tunable->candidate_count; j++) {
+            int value = tunable->candidates[j];
+            assert_true(value >= tunable->least && value <= tunable->most);
+            has_standard |= value == tunable->standard;
             for (int k = 0; k < j; k++) {
-                assert_int_not_equal(value, knob->candidates[k]);
+                assert_int_not_equal(value, tunable->candidates[k]);
             }
         }
-        assert_true(has_standard && knob->candidate_count > 1);
-        assert_int_equal(standard.values[i], knob->standard);
-        assert_int_equal(knob->words != NULL, i < CLF__KNOB_CHOICES);
+        assert_true(has_standard && tunable->candidate_count > 1);
+        assert_int_equal(standard.values[i], tunable->standard);
+        assert_int_equal(tunable->words != NULL, i < CLF__TUNABLE_CHOICES);
         for (int j = 0; j < i; j++) {
-            assert_string_not_equal(clf__knobs[j].name, knob->name);
+            assert_string_not_equal(clf__tunables[j].name, tunable->name);
         }
     }
 }
@@ -95,16 +95,16 @@ static void test_round_trip(void **state)
     struct clf_device_info info = {.name = "a device", .driver = "1", .platform_name = "a platform"};
     struct clf__tuning_file file, again;
     assert_ok(clf__tuning_read(&file, path)); /* there is none */
-    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+    for (int i = 0; i < CLF__TUNABLE_COUNT; i++) {
         assert_false(file.is_set[i]);
-        assert_int_equal(file.tuning.values[i], clf__knobs[i].standard);
-        assert_ok(clf__tuning_set(&file, (enum clf__knob)i, clf__knobs[i].most, i % 2 ? "1 ms" : NULL));
+        assert_int_equal(file.tuning.values[i], clf__tunables[i].standard);
+        assert_ok(clf__tuning_set(&file, (enum clf__tunable)i, clf__tunables[i].most, i % 2 ? "1 ms" : NULL));
         assert_ok(clf__tuning_write(path, &info, &file));
     }
     assert_ok(clf__tuning_read(&again, path));
-    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+    for (int i = 0; i < CLF__TUNABLE_COUNT; i++) {
         assert_true(again.is_set[i]);
-        assert_int_equal(again.tuning.values[i], clf__knobs[i].most);
+        assert_int_equal(again.tuning.values[i], clf__tunables[i].most);
         assert_int_equal(again.notes[i] != NULL, i % 2);
         assert_true(again.notes[i] == NULL || strcmp(again.notes[i], "1 ms") == 0);
     }
@@ -123,11 +123,11 @@ static void test_failed_write(void **state)
     write_text(path, "cpu_groups = 4\n");
     assert_ok(clf__path_join(&below, path, "tuning.txt")); /* its folder is a file */
     struct clf__tuning_file file = {.tuning = clf__tuning_standard()};
-    assert_ok(clf__tuning_set(&file, CLF__KNOB_CPU_GROUPS, 2, NULL));
+    assert_ok(clf__tuning_set(&file, CLF__TUNABLE_CPU_GROUPS, 2, NULL));
     assert_fails(clf__tuning_write(below, &info, &file), CLF_FILE, path);
     clf__tuning_file_free(&file);
     assert_ok(clf__tuning_read(&file, path));
-    assert_int_equal(file.tuning.values[CLF__KNOB_CPU_GROUPS], 4);
+    assert_int_equal(file.tuning.values[CLF__TUNABLE_CPU_GROUPS], 4);
     clf__tuning_file_free(&file);
     clf__free(below);
     clf__free(path);
@@ -164,8 +164,8 @@ static void test_bad_lines(void **state)
         assert_non_null(strstr(warnings, cases[i].warning));
         assert_true(*warnings == '\0' || strstr(warnings, path) != NULL);
         int is_four = strstr(cases[i].text, "cpu_groups = 4\n") != NULL || i == 1 || i == 2;
-        assert_int_equal(file.tuning.values[CLF__KNOB_CPU_GROUPS], is_four ? 4 : 8);
-        assert_int_equal(file.tuning.values[CLF__KNOB_FORM], CLF_VARIANT_AUTO);
+        assert_int_equal(file.tuning.values[CLF__TUNABLE_CPU_GROUPS], is_four ? 4 : 8);
+        assert_int_equal(file.tuning.values[CLF__TUNABLE_FORM], CLF_VARIANT_AUTO);
         clf__tuning_file_free(&file);
     }
     /* Not a file at all, and one that is too large. */
@@ -199,7 +199,7 @@ static void test_whose_file(void **state)
         warnings[0] = '\0';
         assert_int_equal(chmod(open, of_folder ? 0777 : 0666), 0);
         assert_ok(clf__tuning_read(&file, path));
-        assert_int_equal(file.tuning.values[CLF__KNOB_CPU_GROUPS], 8);
+        assert_int_equal(file.tuning.values[CLF__TUNABLE_CPU_GROUPS], 8);
         assert_non_null(strstr(warnings, open));
         assert_non_null(strstr(warnings, "the device is not tuned"));
         if (of_folder) {
@@ -208,7 +208,7 @@ static void test_whose_file(void **state)
         clf__tuning_file_free(&file);
         assert_int_equal(chmod(open, of_folder ? 0700 : 0600), 0);
         assert_ok(clf__tuning_read(&file, path));
-        assert_int_equal(file.tuning.values[CLF__KNOB_CPU_GROUPS], 4);
+        assert_int_equal(file.tuning.values[CLF__TUNABLE_CPU_GROUPS], 4);
         clf__tuning_file_free(&file);
     }
     clf_log_set(NULL, NULL);
@@ -221,7 +221,7 @@ static void assert_opened(const struct clf_device_options *options, clf_variant 
     assert_ok(clf_device_open(&device, NULL, options));
     const struct clf__caps *caps = clf__device_caps(device);
     assert_int_equal(caps->form, form);
-    assert_int_equal(caps->tuning.values[CLF__KNOB_CPU_GROUPS], groups);
+    assert_int_equal(caps->tuning.values[CLF__TUNABLE_CPU_GROUPS], groups);
     clf_device_close(device);
 }
 
@@ -323,7 +323,7 @@ static clf_status load_and_write(const struct clf_device_info *info, struct clf_
         status = clf__tuning_read(&file, path);
     }
     if (status == CLF_OK) {
-        status = clf__tuning_set(&file, CLF__KNOB_CPU_GROUPS, 5, "a note");
+        status = clf__tuning_set(&file, CLF__TUNABLE_CPU_GROUPS, 5, "a note");
     }
     if (status == CLF_OK) {
         status = clf__tuning_write(path, info, &file);
@@ -354,11 +354,11 @@ static void test_no_memory(void **state)
         assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
         struct clf__tuning_file file;
         assert_ok(clf__tuning_read(&file, path));
-        assert_int_equal(file.tuning.values[CLF__KNOB_CPU_GROUPS], 5);
-        assert_int_equal(file.tuning.values[CLF__KNOB_CPU_OPERAND], 64);
+        assert_int_equal(file.tuning.values[CLF__TUNABLE_CPU_GROUPS], 5);
+        assert_int_equal(file.tuning.values[CLF__TUNABLE_CPU_OPERAND], 64);
         clf__tuning_file_free(&file);
     }
-    assert_int_equal(tuning.values[CLF__KNOB_CPU_OPERAND], 64);
+    assert_int_equal(tuning.values[CLF__TUNABLE_CPU_OPERAND], 64);
     setenv("CLFORMER_TUNING", "off", 1);
     clf__free(path);
 }

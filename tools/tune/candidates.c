@@ -1,10 +1,10 @@
-/* The values of a knob that are measured on a device. */
+/* The values of a parameter that are measured on a device. */
 #include "runtime/device/caps.h"
 #include "tune/tune.h"
 
-int tune_candidates(int *out, enum clf__knob knob)
+int tune_candidates(int *out, enum clf__tunable tunable)
 {
-    const struct clf__knob_info *info = &clf__knobs[knob];
+    const struct clf__tunable_info *info = &clf__tunables[tunable];
     int count = 0;
     out[count++] = info->standard;
     for (int i = 0; i < info->candidate_count; i++) {
@@ -15,32 +15,33 @@ int tune_candidates(int *out, enum clf__knob knob)
     return count;
 }
 
-int tune_makes_a_difference(const struct clf_device *device, const struct flags *flags, enum clf__knob knob)
+int tune_makes_a_difference(const struct clf_device *device, const struct flags *flags,
+                            enum clf__tunable tunable)
 {
     const struct clf__caps *caps = clf__device_caps(device);
     unsigned precision = clf__precision_of(flags->model_options.precision);
     int is_native = caps->gemm == CLF_GEMM_NATIVE || precision != CLF__PRECISION_FP32;
     int is_cpu = caps->form == CLF_VARIANT_CPU;
-    if (knob >= CLF__KNOB_STEP_ROWS) {
-        return knob - CLF__KNOB_STEP_ROWS == precision && is_native && is_cpu && caps->has_device_atomics &&
-               caps->attention == CLF_ATTENTION_FUSED;
+    if (tunable >= CLF__TUNABLE_STEP_ROWS) {
+        return tunable - CLF__TUNABLE_STEP_ROWS == precision && is_native && is_cpu &&
+               caps->has_device_atomics && caps->attention == CLF_ATTENTION_FUSED;
     }
-    if (knob >= CLF__KNOB_SKINNY_ROWS) {
-        return knob - CLF__KNOB_SKINNY_ROWS == precision && is_native && !is_cpu;
+    if (tunable >= CLF__TUNABLE_SKINNY_ROWS) {
+        return tunable - CLF__TUNABLE_SKINNY_ROWS == precision && is_native && !is_cpu;
     }
-    if (knob == CLF__KNOB_BATCH_TOKENS) {
+    if (tunable == CLF__TUNABLE_BATCH_TOKENS) {
         return !is_cpu;
     }
-    return knob == CLF__KNOB_ROW_MAJOR_ROWS ? !is_native && !is_cpu : is_native && is_cpu;
+    return tunable == CLF__TUNABLE_ROW_MAJOR_ROWS ? !is_native && !is_cpu : is_native && is_cpu;
 }
 
-int tune_alternative(const struct clf_device *device, const struct flags *flags, enum clf__knob knob)
+int tune_alternative(const struct clf_device *device, const struct flags *flags, enum clf__tunable tunable)
 {
     const struct clf__caps *caps = clf__device_caps(device);
-    switch (knob) {
-    case CLF__KNOB_FORM:
+    switch (tunable) {
+    case CLF__TUNABLE_FORM:
         return caps->form == CLF_VARIANT_CPU ? CLF_VARIANT_GPU : CLF_VARIANT_CPU;
-    case CLF__KNOB_GEMM:
+    case CLF__TUNABLE_GEMM:
         if (flags->model_options.precision != CLF_PRECISION_FP32) {
             return 0;
         }

@@ -11,25 +11,25 @@ static void add(char *text, size_t size, const char *more)
     snprintf(text + used, size - used, "%s", more);
 }
 
-void tune_describe_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUNT])
+void tune_describe_gains(char *text, size_t size, const double ratios[CLF__TUNABLE_COUNT])
 {
     int faster = 0, others = 0;
     *text = '\0';
-    for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
-        if (ratios[knob] > 0 && ratios[knob] < 1) {
+    for (int tunable = 0; tunable < CLF__TUNABLE_COUNT; tunable++) {
+        if (ratios[tunable] > 0 && ratios[tunable] < 1) {
             char gain[32];
-            snprintf(gain, sizeof gain, " %.2f×", 1 / ratios[knob]);
+            snprintf(gain, sizeof gain, " %.2f×", 1 / ratios[tunable]);
             add(text, size, faster++ == 0 ? "Speed-up: " : ", ");
-            add(text, size, clf__knobs[knob].name);
+            add(text, size, clf__tunables[tunable].name);
             add(text, size, gain);
         }
     }
     add(text, size, faster > 0 ? " (each for the work that it affects)." : "");
-    for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
-        if (ratios[knob] >= 1) {
+    for (int tunable = 0; tunable < CLF__TUNABLE_COUNT; tunable++) {
+        if (ratios[tunable] >= 1) {
             const char *begin = faster > 0 ? " No speed-up: " : "No speed-up: ";
             add(text, size, others++ == 0 ? begin : ", ");
-            add(text, size, clf__knobs[knob].name);
+            add(text, size, clf__tunables[tunable].name);
         }
     }
     add(text, size, others > 0 ? " (the default is the fastest)." : "");

@@ -22,12 +22,12 @@ clf_status tune_check_place(const char *path)
     return status;
 }
 
-clf_status tune_keep(const char *path, const struct clf_device_info *info, enum clf__knob knob, int value,
-                     const char *note)
+clf_status tune_keep(const char *path, const struct clf_device_info *info, enum clf__tunable tunable,
+                     int value, const char *note)
 {
     struct clf__tuning_file file;
     CLF__TRY(clf__tuning_read(&file, path));
-    clf_status status = clf__tuning_set(&file, knob, value, note);
+    clf_status status = clf__tuning_set(&file, tunable, value, note);
     if (status == CLF_OK) {
         status = clf__tuning_write(path, info, &file);
     }

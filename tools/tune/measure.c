@@ -18,9 +18,9 @@ struct turns {
     struct tune_result *results;
     int count, rounds;
     int runs[TUNE_MOST_CASES]; /* number of runs of a case in a round */
-    int is_alike[CLF__KNOB_CANDIDATES]
+    int is_alike[CLF__TUNABLE_CANDIDATES]
                 [TUNE_MOST_CASES]; /* 1: identical to the first candidate for this case */
-    double seconds[CLF__KNOB_CANDIDATES][TUNE_MOST_CASES][TUNE_MOST_ROUNDS];
+    double seconds[CLF__TUNABLE_CANDIDATES][TUNE_MOST_CASES][TUNE_MOST_ROUNDS];
 };
 
 static int is_measured(const struct tune_result *result)

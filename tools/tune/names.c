@@ -25,20 +25,20 @@ static const char example[] = "\nExample:\n"
                               "  $ clformer tune -m base --precision int8 --again step_rows_int8\n"
                               "  $ clformer devices          # shows whether a device is tuned\n";
 
-/* All knobs except the instruction level: the fastest level depends on the precision, which is not known when
- * a device is opened. A file may still contain it. */
-static int is_tuned(enum clf__knob knob)
+/* All parameters except the instruction level: the fastest level depends on the precision, which is not known
+ * when a device is opened. A file may still contain it. */
+static int is_tuned(enum clf__tunable tunable)
 {
-    return knob != CLF__KNOB_INSTRUCTIONS;
+    return tunable != CLF__TUNABLE_INSTRUCTIONS;
 }
 
-int tune_is_wanted(const struct flags *flags, enum clf__knob knob)
+int tune_is_wanted(const struct flags *flags, enum clf__tunable tunable)
 {
     int is_named = flags->operand_count == 0;
     for (int i = 0; i < flags->operand_count; i++) {
-        is_named |= strcmp(flags->operands[i], clf__knobs[knob].name) == 0;
+        is_named |= strcmp(flags->operands[i], clf__tunables[tunable].name) == 0;
     }
-    return is_tuned(knob) && is_named;
+    return is_tuned(tunable) && is_named;
 }
 
 /* Returns the variable if it is set to a value other than auto, or NULL. */
@@ -48,37 +48,38 @@ static const char *chooses(const char *variable)
     return word != NULL && strcmp(word, "auto") != 0 ? variable : NULL;
 }
 
-const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob)
+const char *tune_fixed_by(const struct flags *flags, enum clf__tunable tunable)
 {
     const struct clf_device_options *options = &flags->device_options;
-    switch (knob) {
-    case CLF__KNOB_FORM:
+    switch (tunable) {
+    case CLF__TUNABLE_FORM:
         return options->variant != CLF_VARIANT_AUTO ? "--form" : chooses("$CLFORMER_FORM");
-    case CLF__KNOB_GEMM:
+    case CLF__TUNABLE_GEMM:
         return options->gemm != CLF_GEMM_AUTO ? "--gemm" : chooses("$CLFORMER_GEMM");
-    case CLF__KNOB_ATTENTION:
+    case CLF__TUNABLE_ATTENTION:
         return options->attention != CLF_ATTENTION_AUTO ? "--attention" : chooses("$CLFORMER_ATTENTION");
     default:
         return NULL;
     }
 }
 
-/* Returns the precision that a knob applies to, or -1. */
-static int precision_of(enum clf__knob knob)
+/* Returns the precision that a parameter applies to, or -1. */
+static int precision_of(enum clf__tunable tunable)
 {
-    return knob >= CLF__KNOB_STEP_ROWS     ? CLF_PRECISION_FP32 + (int)(knob - CLF__KNOB_STEP_ROWS)
-           : knob >= CLF__KNOB_SKINNY_ROWS ? CLF_PRECISION_FP32 + (int)(knob - CLF__KNOB_SKINNY_ROWS)
-                                           : -1;
+    return tunable >= CLF__TUNABLE_STEP_ROWS ? CLF_PRECISION_FP32 + (int)(tunable - CLF__TUNABLE_STEP_ROWS)
+           : tunable >= CLF__TUNABLE_SKINNY_ROWS
+               ? CLF_PRECISION_FP32 + (int)(tunable - CLF__TUNABLE_SKINNY_ROWS)
+               : -1;
 }
 
-/* Fails if a named knob cannot be measured with the flags. Returns -1, or an exit status. */
-static int check_flags(const struct flags *flags, enum clf__knob knob)
+/* Fails if a named parameter cannot be measured with the flags. Returns -1, or an exit status. */
+static int check_flags(const struct flags *flags, enum clf__tunable tunable)
 {
-    const char *name = clf__knobs[knob].name, *fixed = tune_fixed_by(flags, knob);
+    const char *name = clf__tunables[tunable].name, *fixed = tune_fixed_by(flags, tunable);
     if (fixed != NULL && fixed[0] == '-') {
         return report_wrong_call("%s: fixed by %s; remove the flag or the name", name, fixed);
     }
-    int precision = precision_of(knob);
+    int precision = precision_of(tunable);
     char word[16];
     if (precision >= 0 && precision != (int)flags->model_options.precision &&
         flags_choice(word, sizeof word, "precision", precision)) {
@@ -89,9 +90,9 @@ static int check_flags(const struct flags *flags, enum clf__knob knob)
 
 static int find_name(const char *name)
 {
-    for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
-        if (is_tuned((enum clf__knob)knob) && strcmp(name, clf__knobs[knob].name) == 0) {
-            return knob;
+    for (int tunable = 0; tunable < CLF__TUNABLE_COUNT; tunable++) {
+        if (is_tuned((enum clf__tunable)tunable) && strcmp(name, clf__tunables[tunable].name) == 0) {
+            return tunable;
         }
     }
     return -1;
@@ -101,26 +102,27 @@ int tune_check_names(const struct flags *flags)
 {
     int status = -1;
     for (int i = 0; i < flags->operand_count && status < 0; i++) {
-        int knob = find_name(flags->operands[i]);
-        status = knob >= 0 ? check_flags(flags, (enum clf__knob)knob)
-                           : report_wrong_call("%s: unknown setting; `clformer tune --help` lists the names",
-                                               flags->operands[i]);
+        int tunable = find_name(flags->operands[i]);
+        status = tunable >= 0
+                     ? check_flags(flags, (enum clf__tunable)tunable)
+                     : report_wrong_call("%s: unknown setting; `clformer tune --help` lists the names",
+                                         flags->operands[i]);
     }
     return status;
 }
 
 const char *tune_help(void)
 {
-    static char text[sizeof help + sizeof example + CLF__KNOB_COUNT * (sizeof clf__knobs[0].name + 2)];
+    static char text[sizeof help + sizeof example + CLF__TUNABLE_COUNT * (sizeof clf__tunables[0].name + 2)];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", help), line = 0;
-    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
-        if (!is_tuned((enum clf__knob)i)) {
+    for (int i = 0; i < CLF__TUNABLE_COUNT; i++) {
+        if (!is_tuned((enum clf__tunable)i)) {
             continue;
         }
-        const char *name = clf__knobs[i].name, *space = line == 0 ? "  " : " ";
+        const char *name = clf__tunables[i].name, *space = line == 0 ? "  " : " ";
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", space, name);
         line += strlen(name) + 1;
-        if (line > 80 || i + 1 == CLF__KNOB_COUNT) {
+        if (line > 80 || i + 1 == CLF__TUNABLE_COUNT) {
             used += (size_t)snprintf(text + used, sizeof text - used, "\n");
             line = 0;
         }

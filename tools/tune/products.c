@@ -1,4 +1,5 @@
-/* Measures GEMM with the shapes of a model. Knobs never change the results of native GEMM, to the last bit.
+/* Measures GEMM with the shapes of a model. Parameters never change the results of native GEMM, to the last
+ * bit.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ struct piece {
 
 struct tune_products {
     struct clf_device *device;
-    enum clf__knob knob;
+    enum clf__tunable tunable;
     enum clf__precision precision;
     struct shape shapes[MOST_SHAPES];
     struct piece pieces[TUNE_MOST_CASES];
@@ -64,12 +65,12 @@ static void add_side(struct tune_products *products, const struct clf__config *c
     add_shape(products, config->d_model, width);
 }
 
-/* Returns the numbers of rows for which the knob makes a difference, terminated by 0. */
-static const int *rows_of(enum clf__knob knob)
+/* Returns the numbers of rows for which the parameter makes a difference, terminated by 0. */
+static const int *rows_of(enum clf__tunable tunable)
 {
     static const int any[] = {1, 8, 64, 256, MOST_ROWS, 0};
     static const int few[] = {4, 8, 16, 32, 64, 128, 0};
-    return knob >= CLF__KNOB_ROW_MAJOR_ROWS ? few : any;
+    return tunable >= CLF__TUNABLE_ROW_MAJOR_ROWS ? few : any;
 }
 
 static void add_pieces(struct tune_products *products, int vocabulary, int most_rows)
@@ -77,7 +78,7 @@ static void add_pieces(struct tune_products *products, int vocabulary, int most_
     for (int i = 0; i < products->shape_count; i++) {
         const struct shape *shape = &products->shapes[i];
         int most = shape->outputs == vocabulary && most_rows > VOCABULARY_ROWS ? VOCABULARY_ROWS : most_rows;
-        for (const int *rows = rows_of(products->knob); *rows > 0; rows++) {
+        for (const int *rows = rows_of(products->tunable); *rows > 0; rows++) {
             if (*rows <= most && products->piece_count < TUNE_MOST_CASES) {
                 products->pieces[products->piece_count++] = (struct piece){.shape = shape, .rows = *rows};
             }
@@ -138,7 +139,7 @@ static clf_status make_operands(struct tune_products *products)
 }
 
 clf_status tune_products_create(struct tune_products **out, const struct clf_model *model,
-                                enum clf__knob knob, int is_quick)
+                                enum clf__tunable tunable, int is_quick)
 {
     struct tune_products *products = calloc(1, sizeof *products);
     if (products == NULL) {
@@ -147,7 +148,7 @@ clf_status tune_products_create(struct tune_products **out, const struct clf_mod
     const struct clf__transformer *transformer = model->transformer;
     products->device = transformer->device;
     products->precision = transformer->precision;
-    products->knob = knob;
+    products->tunable = tunable;
     add_side(products, &transformer->config, 0);
     add_side(products, &transformer->config, 1);
     add_shape(products, transformer->config.target_vocabulary, transformer->config.d_model);
@@ -189,16 +190,16 @@ void tune_products_free(struct tune_products *products)
 static clf_status take_candidate(void *context, int value)
 {
     struct tune_products *products = context;
-    clf__device_set_knob(products->device, products->knob, value);
+    clf__device_set_tunable(products->device, products->tunable, value);
     return CLF_OK;
 }
 
-/* Most GEMM knobs are the maximum number of rows for which a different kernel is used. */
+/* Most GEMM parameters are the maximum number of rows for which a different kernel is used. */
 static int is_alike(void *context, int index, int value, int other)
 {
     const struct tune_products *products = context;
     int rows = products->pieces[index].rows;
-    return products->knob >= CLF__KNOB_ROW_MAJOR_ROWS && (rows <= value) == (rows <= other);
+    return products->tunable >= CLF__TUNABLE_ROW_MAJOR_ROWS && (rows <= value) == (rows <= other);
 }
 
 static clf_status multiply(void *context, int index)
@@ -244,7 +245,7 @@ static clf_status check_product(void *context, int index, int is_first, int *is_
     size_t bytes = (size_t)piece->rows * (size_t)piece->shape->outputs * sizeof(float);
     CLF__TRY(clf__buffer_read(products->y, 0, bytes, products->result));
     CLF__TRY(clf__buffer_fill(products->y, 0, bytes, NAN)); /* the next candidate must overwrite all values */
-    if (products->knob == CLF__KNOB_ROW_MAJOR_ROWS) {       /* CLBlast does not guarantee identical bits */
+    if (products->tunable == CLF__TUNABLE_ROW_MAJOR_ROWS) { /* CLBlast does not guarantee identical bits */
         return is_near_reference(is_right, products, piece);
     }
     if (!is_first) {

@@ -226,7 +226,7 @@ enum { STEP_PIECES = sizeof step_rows / sizeof *step_rows };
 static clf_status select_steps(void *context, int value)
 {
     struct tune_steps *steps = context;
-    clf__device_set_knob(steps->session->device, steps->knob, value);
+    clf__device_set_tunable(steps->session->device, steps->tunable, value);
     return CLF_OK;
 }
 

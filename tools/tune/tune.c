@@ -17,16 +17,16 @@ struct tune {
     struct setup setup;         /* the device and model, opened with `current` */
     struct clf__tuning current; /* current settings */
     struct clf__tuning_file file;
-    double ratios[CLF__KNOB_COUNT]; /* time of the saved value relative to the default; 0: not measured */
-    char *path;                     /* path of the file */
+    double ratios[CLF__TUNABLE_COUNT]; /* time of the saved value relative to the default; 0: not measured */
+    char *path;                        /* path of the file */
     char precision[16], model_name[64];
 };
 
 /* Prints one line of the table. */
-static void print_line(const struct tune *tune, enum clf__knob knob, const char *text)
+static void print_line(const struct tune *tune, enum clf__tunable tunable, const char *text)
 {
     progress_clear(&tune->progress);
-    printf("%-18s %s\n", clf__knobs[knob].name, text);
+    printf("%-18s %s\n", clf__tunables[tunable].name, text);
     fflush(stdout);
 }
 
@@ -48,11 +48,11 @@ static void name_model(struct tune *tune)
 }
 
 /* Prints a candidate that was not chosen: always if its results are wrong, otherwise with --verbose. */
-static void print_rival(const struct tune *tune, enum clf__knob knob, const struct tune_result *result)
+static void print_rival(const struct tune *tune, enum clf__tunable tunable, const struct tune_result *result)
 {
-    const char *name = clf__knobs[knob].name;
-    char value[CLF__KNOB_TEXT];
-    clf__knob_text(value, knob, result->value);
+    const char *name = clf__tunables[tunable].name;
+    char value[CLF__TUNABLE_TEXT];
+    clf__tunable_text(value, tunable, result->value);
     if (result->is_wrong) {
         fprintf(stderr, "clformer: %s = %s gives wrong results and is not used\n", name, value);
     } else if (tune->flags.verbose && result->is_slow) {
@@ -68,12 +68,13 @@ static void print_rival(const struct tune *tune, enum clf__knob knob, const stru
 static const char quick_mark[] = "quick: ";
 
 /* Saves the best candidate. */
-static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune_result *results, int count)
+static clf_status keep(struct tune *tune, enum clf__tunable tunable, const struct tune_result *results,
+                       int count)
 {
     const struct tune_result *best = &results[tune_best(results, count)];
-    char value[CLF__KNOB_TEXT], standard[CLF__KNOB_TEXT], note[160], line[224];
-    clf__knob_text(value, knob, best->value);
-    clf__knob_text(standard, knob, results[0].value);
+    char value[CLF__TUNABLE_TEXT], standard[CLF__TUNABLE_TEXT], note[160], line[224];
+    clf__tunable_text(value, tunable, best->value);
+    clf__tunable_text(standard, tunable, results[0].value);
     const char *mark = tune->flags.quick ? quick_mark : "";
     if (best == results) {
         snprintf(note, sizeof note, "%s%.3g ms, fastest of %d; %s, %s", mark, 1e3 * best->seconds, count,
@@ -83,37 +84,37 @@ static clf_status keep(struct tune *tune, enum clf__knob knob, const struct tune
                  1e3 * results->seconds, standard, tune->precision, tune->model_name);
     }
     snprintf(line, sizeof line, "%-8s %s", value, note);
-    print_line(tune, knob, line);
+    print_line(tune, tunable, line);
     for (int i = 1; i < count; i++) {
-        print_rival(tune, knob, &results[i]);
+        print_rival(tune, tunable, &results[i]);
     }
-    tune->current.values[knob] = best->value;
-    tune->ratios[knob] = best == results ? 1 : best->ratio;
-    return tune_keep(tune->path, clf_device_describe(tune->setup.device), knob, best->value, note);
+    tune->current.values[tunable] = best->value;
+    tune->ratios[tunable] = best == results ? 1 : best->ratio;
+    return tune_keep(tune->path, clf_device_describe(tune->setup.device), tunable, best->value, note);
 }
 
-static clf_status measure_products(struct tune *tune, enum clf__knob knob, struct tune_result *results,
+static clf_status measure_products(struct tune *tune, enum clf__tunable tunable, struct tune_result *results,
                                    const int *candidates, int count)
 {
     struct tune_products *products;
     struct tune_work work;
-    CLF__TRY(tune_products_create(&products, tune->setup.model, knob, tune->flags.quick));
+    CLF__TRY(tune_products_create(&products, tune->setup.model, tunable, tune->flags.quick));
     tune_products_work(&work, products);
     clf_status status = tune_measure(results, &work, candidates, count, &tune->patience, &tune->progress,
-                                     clf__knobs[knob].name);
+                                     clf__tunables[tunable].name);
     tune_products_free(products);
     return status;
 }
 
-static clf_status measure_steps(struct tune *tune, enum clf__knob knob, struct tune_result *results,
+static clf_status measure_steps(struct tune *tune, enum clf__tunable tunable, struct tune_result *results,
                                 const int *candidates, int count)
 {
-    struct tune_steps steps = {.knob = knob};
+    struct tune_steps steps = {.tunable = tunable};
     struct tune_work work;
     CLF__TRY(tune_session_create(&steps.session, tune->setup.model, 0, tune->flags.quick));
     tune_steps_work(&work, &steps);
     clf_status status = tune_measure(results, &work, candidates, count, &tune->patience, &tune->progress,
-                                     clf__knobs[knob].name);
+                                     clf__tunables[tunable].name);
     tune_steps_free(&steps);
     tune_session_free(steps.session);
     return status;
@@ -122,7 +123,7 @@ static clf_status measure_steps(struct tune *tune, enum clf__knob knob, struct t
 /* Maximum difference of logits between choices relative to their norm, due to rounding. */
 static const double tolerances[CLF__PRECISIONS] = {1e-4, 1e-2, 5e-2, 1e-1};
 
-static clf_status measure_batches(struct tune *tune, enum clf__knob knob, struct tune_result *results,
+static clf_status measure_batches(struct tune *tune, enum clf__tunable tunable, struct tune_result *results,
                                   const int *candidates, int count)
 {
     struct tune_batches batches = {.tolerance =
@@ -131,16 +132,16 @@ static clf_status measure_batches(struct tune *tune, enum clf__knob knob, struct
     CLF__TRY(tune_session_create(&batches.session, tune->setup.model, !tune->flags.quick, tune->flags.quick));
     tune_batches_work(&work, &batches);
     clf_status status = tune_measure(results, &work, candidates, count, &tune->patience, &tune->progress,
-                                     clf__knobs[knob].name);
+                                     clf__tunables[tunable].name);
     tune_batches_free(&batches);
     tune_session_free(batches.session);
     return status;
 }
 
-/* Reports named knobs that are not measured. */
-static void print_unmeasured(const struct tune *tune, enum clf__knob knob)
+/* Reports named parameters that are not measured. */
+static void print_unmeasured(const struct tune *tune, enum clf__tunable tunable)
 {
-    const char *name = clf__knobs[knob].name, *fixed = tune_fixed_by(&tune->flags, knob);
+    const char *name = clf__tunables[tunable].name, *fixed = tune_fixed_by(&tune->flags, tunable);
     if (tune->flags.operand_count == 0 || tune->flags.quiet) {
         return;
     }
@@ -153,23 +154,23 @@ static void print_unmeasured(const struct tune *tune, enum clf__knob knob)
     }
 }
 
-static clf_status tune_number(struct tune *tune, enum clf__knob knob)
+static clf_status tune_number(struct tune *tune, enum clf__tunable tunable)
 {
-    if (!tune_makes_a_difference(tune->setup.device, &tune->flags, knob)) {
-        print_unmeasured(tune, knob);
+    if (!tune_makes_a_difference(tune->setup.device, &tune->flags, tunable)) {
+        print_unmeasured(tune, tunable);
         return CLF_OK;
     }
-    int candidates[CLF__KNOB_CANDIDATES];
-    int count = tune_candidates(candidates, knob);
-    struct tune_result results[CLF__KNOB_CANDIDATES];
-    clf_status status = knob >= CLF__KNOB_STEP_ROWS ? measure_steps(tune, knob, results, candidates, count)
-                        : knob == CLF__KNOB_BATCH_TOKENS
-                            ? measure_batches(tune, knob, results, candidates, count)
-                            : measure_products(tune, knob, results, candidates, count);
+    int candidates[CLF__TUNABLE_CANDIDATES];
+    int count = tune_candidates(candidates, tunable);
+    struct tune_result results[CLF__TUNABLE_CANDIDATES];
+    clf_status status =
+        tunable >= CLF__TUNABLE_STEP_ROWS      ? measure_steps(tune, tunable, results, candidates, count)
+        : tunable == CLF__TUNABLE_BATCH_TOKENS ? measure_batches(tune, tunable, results, candidates, count)
+                                               : measure_products(tune, tunable, results, candidates, count);
     if (status == CLF_OK) {
-        status = keep(tune, knob, results, count);
+        status = keep(tune, tunable, results, count);
     }
-    clf__device_set_knob(tune->setup.device, knob, tune->current.values[knob]);
+    clf__device_set_tunable(tune->setup.device, tunable, tune->current.values[tunable]);
     return status;
 }
 
@@ -184,19 +185,19 @@ static int open_setup(const struct tune *tune, struct setup *setup, const struct
                              tuning); /* if it fails, opening the device fails as well */
     int status = setup_open(setup, &flags);
     log_to_stderr(&tune->flags);
-    for (int i = CLF__KNOB_CHOICES; i < CLF__KNOB_COUNT && status == EXIT_DONE; i++) {
-        clf__device_set_knob(setup->device, (enum clf__knob)i, tuning->values[i]);
+    for (int i = CLF__TUNABLE_CHOICES; i < CLF__TUNABLE_COUNT && status == EXIT_DONE; i++) {
+        clf__device_set_tunable(setup->device, (enum clf__tunable)i, tuning->values[i]);
     }
     return status;
 }
 
-/* Runs the checks of the self-test that the knob affects; returns 1 if they pass. */
-static int passes_selftest(struct clf_device *device, enum clf__knob knob)
+/* Runs the checks of the self-test that the parameter affects; returns 1 if they pass. */
+static int passes_selftest(struct clf_device *device, enum clf__tunable tunable)
 {
     static const int all = ~0;
-    int uses = knob == CLF__KNOB_FORM        ? all
-               : knob == CLF__KNOB_ATTENTION ? USES_ATTENTION
-                                             : USES_GEMM | USES_ATTENTION;
+    int uses = tunable == CLF__TUNABLE_FORM        ? all
+               : tunable == CLF__TUNABLE_ATTENTION ? USES_ATTENTION
+                                                   : USES_GEMM | USES_ATTENTION;
     static const struct check *const parts[] = {selftest_row_checks, selftest_product_checks};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         for (const struct check *check = parts[i]; check->name != NULL; check++) {
@@ -231,47 +232,47 @@ static clf_status measure_models(struct tune *tune, struct clf_model *model, str
     return status;
 }
 
-static clf_status measure_choice(struct tune *tune, enum clf__knob knob, const struct setup *other, int value,
-                                 struct tune_result results[2])
+static clf_status measure_choice(struct tune *tune, enum clf__tunable tunable, const struct setup *other,
+                                 int value, struct tune_result results[2])
 {
     clf_status status =
-        measure_models(tune, tune->setup.model, other->model, value, clf__knobs[knob].name, results);
+        measure_models(tune, tune->setup.model, other->model, value, clf__tunables[tunable].name, results);
     if (status == CLF_OK && tune_best(results, 2) == 1) {
-        results[1].is_wrong = !passes_selftest(other->device, knob);
+        results[1].is_wrong = !passes_selftest(other->device, tunable);
         status = signals_interrupted(NULL) ? CLF_INTERRUPTED : CLF_OK;
     }
     return status;
 }
 
-static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
+static clf_status tune_choice(struct tune *tune, enum clf__tunable tunable)
 {
-    int value = tune_alternative(tune->setup.device, &tune->flags, knob);
-    if (tune_fixed_by(&tune->flags, knob) != NULL || value == 0) {
-        print_unmeasured(tune, knob);
+    int value = tune_alternative(tune->setup.device, &tune->flags, tunable);
+    if (tune_fixed_by(&tune->flags, tunable) != NULL || value == 0) {
+        print_unmeasured(tune, tunable);
         return CLF_OK;
     }
     struct clf__tuning tuning = tune->current;
-    tuning.values[knob] = value;
+    tuning.values[tunable] = value;
     struct setup other;
-    char word[CLF__KNOB_TEXT];
-    clf__knob_text(word, knob, value);
+    char word[CLF__TUNABLE_TEXT];
+    clf__tunable_text(word, tunable, value);
     if (open_setup(tune, &other, &tuning) != EXIT_DONE) { /* the callee reported the failure */
         if (signals_interrupted(NULL)) {
             return CLF_INTERRUPTED;
         }
-        fprintf(stderr, "clformer: %s = %s was not measured\n", clf__knobs[knob].name, word);
+        fprintf(stderr, "clformer: %s = %s was not measured\n", clf__tunables[tunable].name, word);
         return CLF_OK;
     }
     struct tune_result results[2];
-    clf_status status = measure_choice(tune, knob, &other, value, results);
+    clf_status status = measure_choice(tune, tunable, &other, value, results);
     if (status == CLF_OK) {
-        status = keep(tune, knob, results, 2);
+        status = keep(tune, tunable, results, 2);
     }
     struct setup loser = other;
     if (status == CLF_OK && tune_best(results, 2) == 1) {
         loser = tune->setup;
         tune->setup = other;
-        if (knob == CLF__KNOB_GEMM && value == CLF_GEMM_CLBLAST) {
+        if (tunable == CLF__TUNABLE_GEMM && value == CLF_GEMM_CLBLAST) {
             fprintf(stderr, "clformer: with CLBlast, the last digits of the scores of a line depend on its "
                             "batch; use --gemm native to avoid this\n");
         }
@@ -280,39 +281,39 @@ static clf_status tune_choice(struct tune *tune, enum clf__knob knob)
     return status;
 }
 
-/* Returns 1 if the file already has a result for a selected knob. */
-static int is_kept(const struct tune *tune, enum clf__knob knob)
+/* Returns 1 if the file already has a result for a selected parameter. */
+static int is_kept(const struct tune *tune, enum clf__tunable tunable)
 {
-    const char *note = tune->file.notes[knob];
+    const char *note = tune->file.notes[tunable];
     int was_quick = note != NULL && strncmp(note, quick_mark, sizeof quick_mark - 1) == 0;
     int is_again = tune->flags.again || (was_quick && !tune->flags.quick);
-    return tune->file.is_set[knob] && !is_again;
+    return tune->file.is_set[tunable] && !is_again;
 }
 
 /* Prints a saved result with its note: model and precision. */
-static void print_kept(const struct tune *tune, enum clf__knob knob)
+static void print_kept(const struct tune *tune, enum clf__tunable tunable)
 {
-    char value[CLF__KNOB_TEXT];
-    clf__knob_text(value, knob, tune->file.tuning.values[knob]);
-    const char *note = tune->file.notes[knob];
+    char value[CLF__TUNABLE_TEXT];
+    clf__tunable_text(value, tunable, tune->file.tuning.values[tunable]);
+    const char *note = tune->file.notes[tunable];
     progress_clear(&tune->progress);
-    printf("%-18s %-8s already saved%s%s\n", clf__knobs[knob].name, value, note != NULL ? ": " : "",
+    printf("%-18s %-8s already saved%s%s\n", clf__tunables[tunable].name, value, note != NULL ? ": " : "",
            note != NULL ? note : "");
 }
 
 static clf_status tune_all(struct tune *tune)
 {
     int kept = 0;
-    for (enum clf__knob knob = 0; knob < CLF__KNOB_COUNT; knob++) {
-        if (!tune_is_wanted(&tune->flags, knob)) {
+    for (enum clf__tunable tunable = 0; tunable < CLF__TUNABLE_COUNT; tunable++) {
+        if (!tune_is_wanted(&tune->flags, tunable)) {
             continue;
         }
-        if (is_kept(tune, knob)) {
-            print_kept(tune, knob);
+        if (is_kept(tune, tunable)) {
+            print_kept(tune, tunable);
             kept++;
             continue;
         }
-        CLF__TRY(knob < CLF__KNOB_CHOICES ? tune_choice(tune, knob) : tune_number(tune, knob));
+        CLF__TRY(tunable < CLF__TUNABLE_CHOICES ? tune_choice(tune, tunable) : tune_number(tune, tunable));
     }
     if (kept > 0 && !tune->flags.quiet) {
         fprintf(stderr, "clformer: saved results were not measured again; use --again to measure them\n");
@@ -388,9 +389,9 @@ static int begin(struct tune *tune)
         return report_failure(status);
     }
     tune->current = tune->file.tuning;
-    for (enum clf__knob knob = 0; knob < CLF__KNOB_COUNT; knob++) {
-        if (tune_is_wanted(&tune->flags, knob) && !is_kept(tune, knob)) {
-            tune->current.values[knob] = clf__knobs[knob].standard;
+    for (enum clf__tunable tunable = 0; tunable < CLF__TUNABLE_COUNT; tunable++) {
+        if (tune_is_wanted(&tune->flags, tunable) && !is_kept(tune, tunable)) {
+            tune->current.values[tunable] = clf__tunables[tunable].standard;
         }
     }
     return open_setup(tune, &tune->setup, &tune->current);

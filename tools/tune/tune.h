@@ -9,24 +9,25 @@
 #include "shared/command.h"
 #include "shared/progress.h"
 
-/* names.c: returns 1 if this run measures a knob: without names on the command line, all knobs, else the
- * named ones. */
-int tune_is_wanted(const struct flags *flags, enum clf__knob knob);
+/* names.c: returns 1 if this run measures a parameter: without names on the command line, all parameters,
+ * else the named ones. */
+int tune_is_wanted(const struct flags *flags, enum clf__tunable tunable);
 /* Returns -1, or the exit status for an unknown name or a name that a flag contradicts. */
 int tune_check_names(const struct flags *flags);
-/* Returns the flag or environment variable that fixes a knob, or NULL. */
-const char *tune_fixed_by(const struct flags *flags, enum clf__knob knob);
+/* Returns the flag or environment variable that fixes a parameter, or NULL. */
+const char *tune_fixed_by(const struct flags *flags, enum clf__tunable tunable);
 /* Returns the help text with the names. */
 const char *tune_help(void);
 
-/* candidates.c: lists the candidates of a numeric knob, the default first; returns their number. */
-int tune_candidates(int *out, enum clf__knob knob);
-/* Returns 1 if the current algorithms use a knob. */
-int tune_makes_a_difference(const struct clf_device *device, const struct flags *flags, enum clf__knob knob);
+/* candidates.c: lists the candidates of a numeric parameter, the default first; returns their number. */
+int tune_candidates(int *out, enum clf__tunable tunable);
+/* Returns 1 if the current algorithms use a parameter. */
+int tune_makes_a_difference(const struct clf_device *device, const struct flags *flags,
+                            enum clf__tunable tunable);
 /* Returns the alternative to the device's default choice, or 0 if there is none. */
-int tune_alternative(const struct clf_device *device, const struct flags *flags, enum clf__knob knob);
+int tune_alternative(const struct clf_device *device, const struct flags *flags, enum clf__tunable tunable);
 
-/* The work measured for each candidate of a knob, in several cases. */
+/* The work measured for each candidate of a parameter, in several cases. */
 struct tune_work {
     void *context;
     int cases;
@@ -70,24 +71,24 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
  * measurements. */
 int tune_best(const struct tune_result *results, int count);
 
-/* gains.c: describes the gains in sentences; "" if nothing was measured. ratios: for each knob the time
- * relative to the default; 1 if the default is the fastest, 0 if the knob was not measured. */
+/* gains.c: describes the gains in sentences; "" if nothing was measured. ratios: for each parameter the time
+ * relative to the default; 1 if the default is the fastest, 0 if the parameter was not measured. */
 enum { TUNE_GAINS_TEXT = 1024 };
-void tune_describe_gains(char *text, size_t size, const double ratios[CLF__KNOB_COUNT]);
+void tune_describe_gains(char *text, size_t size, const double ratios[CLF__TUNABLE_COUNT]);
 /* Compares the untuned model (the first result) with the tuned one. */
 void tune_describe_total(char *text, size_t size, const struct tune_result results[2]);
 
 /* Checks before measuring that a file can be written. */
 clf_status tune_check_place(const char *path);
 
-/* Sets a knob in the file, which is read again because another process may have changed it. */
-clf_status tune_keep(const char *path, const struct clf_device_info *info, enum clf__knob knob, int value,
-                     const char *note);
+/* Sets a parameter in the file, which is read again because another process may have changed it. */
+clf_status tune_keep(const char *path, const struct clf_device_info *info, enum clf__tunable tunable,
+                     int value, const char *note);
 
 /* GEMM with the model's shapes. */
 struct tune_products;
 clf_status tune_products_create(struct tune_products **out, const struct clf_model *model,
-                                enum clf__knob knob, int is_quick);
+                                enum clf__tunable tunable, int is_quick);
 void tune_products_free(struct tune_products *products);
 void tune_products_work(struct tune_work *out, struct tune_products *products);
 
@@ -98,10 +99,10 @@ clf_status tune_session_create(struct tune_session **out, struct clf_model *mode
                                int is_quick);
 void tune_session_free(struct tune_session *session);
 
-/* Decoding steps for a numeric knob. */
+/* Decoding steps for a numeric parameter. */
 struct tune_steps {
     struct tune_session *session;
-    enum clf__knob knob;
+    enum clf__tunable tunable;
     float *expected[TUNE_MOST_CASES]; /* owned; results of the first candidate */
 };
 void tune_steps_work(struct tune_work *out, struct tune_steps *steps);

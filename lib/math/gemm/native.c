@@ -45,7 +45,7 @@ static size_t count_groups(const struct gpu_kernel *kernel, int rows, const stru
 static struct clf__grid choose_gpu(const struct kernels *kernels, int rows, const struct clf__weight *weight)
 {
     const struct clf__caps *caps = clf__device_caps(weight->device);
-    int is_skinny = rows <= caps->tuning.values[CLF__KNOB_SKINNY_ROWS + weight->precision] ||
+    int is_skinny = rows <= caps->tuning.values[CLF__TUNABLE_SKINNY_ROWS + weight->precision] ||
                     2 * count_groups(&kernels->tile, rows, weight) < caps->compute_units;
     const struct gpu_kernel *kernel = is_skinny ? &kernels->skinny : &kernels->tile;
     return (struct clf__grid){.kernel = kernel->name,

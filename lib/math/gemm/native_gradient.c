@@ -109,7 +109,7 @@ static clf_status multiply_on_gpu(struct clf__matrix dx, struct clf__matrix dy, 
 
 static size_t groups_wanted(const struct clf__caps *caps)
 {
-    return ((size_t)caps->tuning.values[CLF__KNOB_CPU_GROUPS] * caps->compute_units + 1) / 2;
+    return ((size_t)caps->tuning.values[CLF__TUNABLE_CPU_GROUPS] * caps->compute_units + 1) / 2;
 }
 
 static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, int rows,

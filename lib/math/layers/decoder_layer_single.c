@@ -127,7 +127,7 @@ static int is_single(const struct clf__layer *layer, int rows, const struct clf_
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->addresses.buffer));
     const struct clf__attention_call *cross = call->cross_call;
     /* The limit is infinite unless `clformer tune` found that one launch per op is faster for many rows. */
-    return rows <= caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)] &&
+    return rows <= caps->tuning.values[CLF__TUNABLE_STEP_ROWS + precision_of(layer)] &&
            cross->maps.buffer == NULL && cross->weights.buffer == NULL &&
            cross->mask.additive.buffer == NULL && cross->mask.relative.buffer == NULL && !cross->mask.causal;
 }

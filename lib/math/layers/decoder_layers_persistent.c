@@ -78,7 +78,7 @@ static int is_persistent(const struct clf__layer *layer, const struct clf__works
     const struct clf__caps *caps = &device->caps;
     const struct clf__attention_call *cross = call->cross_call;
     const struct clf__tensor *rounded = &workspace->rounded;
-    int most_rows = caps->tuning.values[CLF__KNOB_STEP_ROWS + precision_of(layer)];
+    int most_rows = caps->tuning.values[CLF__TUNABLE_STEP_ROWS + precision_of(layer)];
     return !device->has_no_persistent_launches && workspace->x.rows <= CLF__PERSISTENT_ROWS &&
            workspace->x.rows <= most_rows && rounded->buffer != NULL &&
            rounded->offset % CLF__WORD_HALVES == 0 &&

@@ -56,7 +56,7 @@ struct clf__arena {
     struct clf_device *device;
     struct clf__arena_entry *entries;
     int count;
-    uint64_t bytes;   /* reserved so far */
+    uint64_t bytes;   /* bytes of the tensors reserved so far */
     uint64_t largest; /* bytes of the largest tensor */
     /* Set for training, which reads large tensors sequentially: uses large pages, and strides of an odd
      * number of cache lines, so that neighbouring rows use different cache sets. */

@@ -452,8 +452,8 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
     return status;
 }
 
-/* The other ranks may be waiting in a call that never ends. Without MPI they cannot be notified, only
- * terminated. */
+/* The other ranks may be waiting in a call that never ends, and cannot be notified without MPI, so they
+ * are terminated. */
 void clf__mpi_leave(const struct clf__communicator *communicator, clf_status status)
 {
     struct mpi *mpi = communicator->context;

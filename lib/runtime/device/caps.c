@@ -69,7 +69,7 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
     /* Sub-groups, dot products and C11 atomics need OpenCL C 3.0; everything else 1.2. No -cl-mad-enable
      * or relaxed math: kernels call fma() explicitly, so that the bits of a row do not depend on the
      * optimiser. -w, because some drivers print compiler warnings to standard error. Division is exact if
-     * the device supports it: a GPU's default is wrong by some units in the last place. */
+     * the device supports it: by default a GPU's result is wrong by a few units in the last place. */
     int has_subgroups = info->has_subgroups && (caps->without & CLF__WITHOUT_SUBGROUPS) == 0;
     int is_exact = device->has_exact_division && (caps->without & CLF__WITHOUT_EXACT_DIVISION) == 0;
     int needs_3 = has_subgroups || (info->has_integer_dot_product && caps->has_integer_dot_product) ||
@@ -104,7 +104,7 @@ const struct clf__caps *clf__device_caps(const struct clf_device *device)
     return &device->caps;
 }
 
-void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value)
+void clf__device_set_tunable(struct clf_device *device, enum clf__tunable tunable, int value)
 {
-    device->caps.tuning.values[knob] = value;
+    device->caps.tuning.values[tunable] = value;
 }

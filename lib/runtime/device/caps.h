@@ -42,7 +42,7 @@ const struct clf__caps *clf__device_caps(const struct clf_device *device);
 int clf__caps_have_matrix(const struct clf__caps *caps);
 
 /* Changes a tuned number (not a choice) of an open device, for benchmarks. */
-void clf__device_set_knob(struct clf_device *device, enum clf__knob knob, int value);
+void clf__device_set_tunable(struct clf_device *device, enum clf__tunable tunable, int value);
 
 struct clf__listed_device;
 

@@ -13,7 +13,7 @@
 /* Counts a call; returns nonzero if a test makes this call fail. */
 int clf__opencl_fails(void);
 
-/* The error code of an injected failure: the code that drivers return for the most reasons. */
+/* The error code of an injected failure: drivers return this code for many different reasons. */
 #define CLF__TESTED_ERROR CL_OUT_OF_HOST_MEMORY
 
 /* Wraps a call that returns an error code: cl_int error = CLF__CL(clFinish(queue)). */

@@ -193,7 +193,7 @@ static clf_status add_device(struct clf_device_list *list, cl_platform_id platfo
     return CLF_OK;
 }
 
-/* Notes for the no-device message that a platform has no devices. */
+/* Records that a platform has no devices, for the message if no device is found. */
 static clf_status add_silent(struct clf_device_list *list, cl_platform_id platform)
 {
     static const cl_platform_info asked[] = {CL_PLATFORM_NAME, CL_PLATFORM_VENDOR, CL_PLATFORM_VERSION};

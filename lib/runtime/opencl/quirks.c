@@ -41,9 +41,9 @@ const char *clf__quirk_no_devices(const char *platform_name, const char *platfor
     return "";
 }
 
-/* Vendors define compute units differently, and OpenCL does not report their width: NVIDIA a
- * multiprocessor (64 lanes with compute capability 6.0, 7 and 8.0, and 128 since 5 otherwise), Intel an
- * execution unit of 8, AMD a unit of 64. 512 units of Intel are less than 100 of NVIDIA. */
+/* Vendors define compute units differently, and OpenCL does not report their width: On NVIDIA a unit is a
+ * multiprocessor of 64 lanes (compute capability 6.0, 7.x and 8.0) or 128 (others from 5.0 on), on Intel
+ * an execution unit of 8, on AMD a unit of 64. 512 units of Intel are less than 100 of NVIDIA. */
 unsigned clf__quirk_lanes(unsigned vendor, unsigned major, unsigned minor)
 {
     switch (vendor) {

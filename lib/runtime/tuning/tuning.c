@@ -31,7 +31,7 @@ static const char *const attentions[] = {"auto", "fused", "batched", NULL};
 #define STEP_ROWS(precision)                                                                                 \
     {"step_rows_" precision, NULL, NULL, 65536, 0, 65536, {0, 4, 8, 16, 32, 65536}, 6}
 
-const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
+const struct clf__tunable_info clf__tunables[CLF__TUNABLE_COUNT] = {
     CHOICE("form", "CLFORMER_FORM", forms, CLF_VARIANT_GPU, 3),
     CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST, 3),
     CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED, 3),
@@ -55,8 +55,8 @@ const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT] = {
 struct clf__tuning clf__tuning_standard(void)
 {
     struct clf__tuning tuning;
-    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
-        tuning.values[i] = clf__knobs[i].standard;
+    for (int i = 0; i < CLF__TUNABLE_COUNT; i++) {
+        tuning.values[i] = clf__tunables[i].standard;
     }
     return tuning;
 }
@@ -69,7 +69,7 @@ int clf__tuning_is_standard(const struct clf__tuning *tuning)
 
 void clf__tuning_file_free(struct clf__tuning_file *file)
 {
-    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+    for (int i = 0; i < CLF__TUNABLE_COUNT; i++) {
         clf__free(file->notes[i]);
         file->notes[i] = NULL;
     }
@@ -89,39 +89,40 @@ clf_status clf__tuning_path(char **out, const struct clf_device_info *info)
     return status;
 }
 
-void clf__knob_text(char text[CLF__KNOB_TEXT], enum clf__knob knob, int value)
+void clf__tunable_text(char text[CLF__TUNABLE_TEXT], enum clf__tunable tunable, int value)
 {
-    const char *const *words = clf__knobs[knob].words;
+    const char *const *words = clf__tunables[tunable].words;
     if (words) {
-        snprintf(text, CLF__KNOB_TEXT, "%s", words[value]);
+        snprintf(text, CLF__TUNABLE_TEXT, "%s", words[value]);
     } else {
-        snprintf(text, CLF__KNOB_TEXT, "%d", value);
+        snprintf(text, CLF__TUNABLE_TEXT, "%d", value);
     }
 }
 
-clf_status clf__tuning_set(struct clf__tuning_file *file, enum clf__knob knob, int value, const char *note)
+clf_status clf__tuning_set(struct clf__tuning_file *file, enum clf__tunable tunable, int value,
+                           const char *note)
 {
     char *copy = NULL;
     if (note) {
         CLF__TRY(clf__copy_string(&copy, note));
     }
-    clf__free(file->notes[knob]);
-    file->notes[knob] = copy;
-    file->tuning.values[knob] = value;
-    file->is_set[knob] = 1;
+    clf__free(file->notes[tunable]);
+    file->notes[tunable] = copy;
+    file->tuning.values[tunable] = value;
+    file->is_set[tunable] = 1;
     return CLF_OK;
 }
 
-/* Returns NULL, or the reason why the text is not a valid value of the knob. */
-static const char *parse_value(int *out, const struct clf__knob_info *knob, const char *text)
+/* Returns NULL, or the reason why the text is not a valid value of the parameter. */
+static const char *parse_value(int *out, const struct clf__tunable_info *tunable, const char *text)
 {
-    for (int i = 0; knob->words && knob->words[i]; i++) {
-        if (strcmp(knob->words[i], text) == 0) {
+    for (int i = 0; tunable->words && tunable->words[i]; i++) {
+        if (strcmp(tunable->words[i], text) == 0) {
             *out = i;
             return NULL;
         }
     }
-    if (knob->words) {
+    if (tunable->words) {
         return "is not one of the allowed values";
     }
     char *end = NULL;
@@ -130,7 +131,7 @@ static const char *parse_value(int *out, const struct clf__knob_info *knob, cons
     if (end == text || *end != '\0') {
         return "is not an integer";
     }
-    if (errno != 0 || value < knob->least || value > knob->most) {
+    if (errno != 0 || value < tunable->least || value > tunable->most) {
         return "is out of range";
     }
     *out = (int)value;
@@ -169,12 +170,12 @@ static clf_status read_line(struct clf__tuning_file *file, char *line, const cha
     *value++ = '\0';
     line = trim(line);
     value = trim(value);
-    for (int i = 0; i < CLF__KNOB_COUNT; i++) {
-        if (strcmp(clf__knobs[i].name, line) == 0) {
+    for (int i = 0; i < CLF__TUNABLE_COUNT; i++) {
+        if (strcmp(clf__tunables[i].name, line) == 0) {
             int parsed = 0;
-            const char *problem = parse_value(&parsed, &clf__knobs[i], value);
+            const char *problem = parse_value(&parsed, &clf__tunables[i], value);
             if (problem == NULL) {
-                return clf__tuning_set(file, (enum clf__knob)i, parsed, note ? trim(note) : NULL);
+                return clf__tuning_set(file, (enum clf__tunable)i, parsed, note ? trim(note) : NULL);
             }
             clf__log(CLF_LOG_WARNING, "%s:%d: %s = %s: the value %s; the default is used", path, number, line,
                      value, problem);
@@ -222,12 +223,12 @@ clf_status clf__tuning_write(const char *path, const struct clf_device_info *inf
                          "# device: %s, driver %s; %s\n",
                          CLF_VERSION_STRING, info->name, info->driver, info->platform_name));
     clf_status status = CLF_OK;
-    for (int i = 0; status == CLF_OK && i < CLF__KNOB_COUNT; i++) {
+    for (int i = 0; status == CLF_OK && i < CLF__TUNABLE_COUNT; i++) {
         if (file->is_set[i]) {
-            char value[CLF__KNOB_TEXT];
-            clf__knob_text(value, (enum clf__knob)i, file->tuning.values[i]);
+            char value[CLF__TUNABLE_TEXT];
+            clf__tunable_text(value, (enum clf__tunable)i, file->tuning.values[i]);
             const char *note = file->notes[i];
-            status = clf__append(&text, "%s = %s%s%s\n", clf__knobs[i].name, value, note ? "  # " : "",
+            status = clf__append(&text, "%s = %s%s%s\n", clf__tunables[i].name, value, note ? "  # " : "",
                                  note ? note : "");
         }
     }
@@ -257,7 +258,7 @@ clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct
     status = clf__tuning_read(&file, path);
     if (status == CLF_OK) {
         *out = file.tuning;
-        for (int i = 0; i < CLF__KNOB_COUNT; i++) {
+        for (int i = 0; i < CLF__TUNABLE_COUNT; i++) {
             *is_tuned |= file.is_set[i];
         }
         clf__tuning_file_free(&file);
@@ -269,35 +270,35 @@ clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct
     return status;
 }
 
-static clf_status fail_word(const struct clf__knob_info *knob, const char *word)
+static clf_status fail_word(const struct clf__tunable_info *tunable, const char *word)
 {
-    const char *const *words = knob->words;
+    const char *const *words = tunable->words;
     char known[256] = "";
     size_t used = 0;
-    for (int i = 0; i < knob->most && used < sizeof known; i++) {
+    for (int i = 0; i < tunable->most && used < sizeof known; i++) {
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", words[i]);
     }
-    return clf__fail(CLF_BAD_ARGUMENT, "%s: unknown value \"%s\"; use %s or %s", knob->variable, word, known,
-                     words[knob->most]);
+    return clf__fail(CLF_BAD_ARGUMENT, "%s: unknown value \"%s\"; use %s or %s", tunable->variable, word,
+                     known, words[tunable->most]);
 }
 
 clf_status clf__tuning_choose(struct clf_device_options *options, const struct clf__tuning *tuning)
 {
-    int *const choices[CLF__KNOB_CHOICES] = {(int *)&options->variant, (int *)&options->gemm,
-                                             (int *)&options->attention, (int *)&options->instructions};
-    for (int i = 0; i < CLF__KNOB_CHOICES; i++) {
-        if (*choices[i] < 0 || *choices[i] > clf__knobs[i].most) {
+    int *const choices[CLF__TUNABLE_CHOICES] = {(int *)&options->variant, (int *)&options->gemm,
+                                                (int *)&options->attention, (int *)&options->instructions};
+    for (int i = 0; i < CLF__TUNABLE_CHOICES; i++) {
+        if (*choices[i] < 0 || *choices[i] > clf__tunables[i].most) {
             return clf__fail(CLF_BAD_ARGUMENT,
                              "device options: form %d, gemm %d, attention %d or instructions %d is invalid; "
                              "initialise the struct with clf_device_options_init()",
                              *choices[0], *choices[1], *choices[2], *choices[3]);
         }
     }
-    for (int i = 0; i < CLF__KNOB_CHOICES; i++) {
-        const struct clf__knob_info *knob = &clf__knobs[i];
-        const char *word = *choices[i] == 0 ? clf__environment_value(knob->variable) : NULL;
-        if (word != NULL && parse_value(choices[i], knob, word) != NULL) {
-            return fail_word(knob, word);
+    for (int i = 0; i < CLF__TUNABLE_CHOICES; i++) {
+        const struct clf__tunable_info *tunable = &clf__tunables[i];
+        const char *word = *choices[i] == 0 ? clf__environment_value(tunable->variable) : NULL;
+        if (word != NULL && parse_value(choices[i], tunable, word) != NULL) {
+            return fail_word(tunable, word);
         }
         if (word == NULL && *choices[i] == 0) {
             *choices[i] = tuning->values[i];

@@ -10,45 +10,45 @@
 
 /* Choices come first: AUTO (0) leaves them to the device. They are fixed when a device is opened. The
  * numbers after them may change while it is open, and never affect the bits of native GEMMs. */
-enum clf__knob {
-    CLF__KNOB_FORM,
-    CLF__KNOB_GEMM,
-    CLF__KNOB_ATTENTION,
-    CLF__KNOB_INSTRUCTIONS,
-    CLF__KNOB_CHOICES,
-    CLF__KNOB_CPU_GROUPS = CLF__KNOB_CHOICES,
-    CLF__KNOB_CPU_OPERAND,
-    CLF__KNOB_ROW_MAJOR_ROWS,
-    CLF__KNOB_BATCH_TOKENS,
-    CLF__KNOB_SKINNY_ROWS,                                         /* + precision */
-    CLF__KNOB_STEP_ROWS = CLF__KNOB_SKINNY_ROWS + CLF__PRECISIONS, /* + precision */
-    CLF__KNOB_COUNT = CLF__KNOB_STEP_ROWS + CLF__PRECISIONS
+enum clf__tunable {
+    CLF__TUNABLE_FORM,
+    CLF__TUNABLE_GEMM,
+    CLF__TUNABLE_ATTENTION,
+    CLF__TUNABLE_INSTRUCTIONS,
+    CLF__TUNABLE_CHOICES,
+    CLF__TUNABLE_CPU_GROUPS = CLF__TUNABLE_CHOICES,
+    CLF__TUNABLE_CPU_OPERAND,
+    CLF__TUNABLE_ROW_MAJOR_ROWS,
+    CLF__TUNABLE_BATCH_TOKENS,
+    CLF__TUNABLE_SKINNY_ROWS,                                            /* + precision */
+    CLF__TUNABLE_STEP_ROWS = CLF__TUNABLE_SKINNY_ROWS + CLF__PRECISIONS, /* + precision */
+    CLF__TUNABLE_COUNT = CLF__TUNABLE_STEP_ROWS + CLF__PRECISIONS
 };
 
 struct clf__tuning {
-    int values[CLF__KNOB_COUNT];
+    int values[CLF__TUNABLE_COUNT];
 };
 
-enum { CLF__KNOB_CANDIDATES = 6 };
-struct clf__knob_info {
+enum { CLF__TUNABLE_CANDIDATES = 6 };
+struct clf__tunable_info {
     char name[24];
     const char *variable;     /* environment variable of a choice; NULL for a number */
     const char *const *words; /* words of a choice, ended by NULL; NULL for a number */
     int standard;             /* the default value */
     int least, most;
-    int candidates[CLF__KNOB_CANDIDATES]; /* values to measure, including the default */
+    int candidates[CLF__TUNABLE_CANDIDATES]; /* values to measure, including the default */
     int candidate_count;
 };
-extern const struct clf__knob_info clf__knobs[CLF__KNOB_COUNT];
+extern const struct clf__tunable_info clf__tunables[CLF__TUNABLE_COUNT];
 
 struct clf__tuning clf__tuning_standard(void);
 int clf__tuning_is_standard(const struct clf__tuning *tuning);
 
-/* The contents of a tuning file: knobs, each with a note on its origin. */
+/* The contents of a tuning file: parameters, each with a note on its origin. */
 struct clf__tuning_file {
     struct clf__tuning tuning; /* default values unless set */
-    int is_set[CLF__KNOB_COUNT];
-    char *notes[CLF__KNOB_COUNT]; /* owned; NULL or one line */
+    int is_set[CLF__TUNABLE_COUNT];
+    char *notes[CLF__TUNABLE_COUNT]; /* owned; NULL or one line */
 };
 void clf__tuning_file_free(struct clf__tuning_file *file);
 
@@ -60,19 +60,20 @@ clf_status clf__tuning_path(char **out, const struct clf_device_info *info);
  * if memory is exhausted. */
 clf_status clf__tuning_read(struct clf__tuning_file *out, const char *path);
 
-/* Writes the knobs that are set; replaces an existing file atomically. */
+/* Writes the parameters that are set; replaces an existing file atomically. */
 clf_status clf__tuning_write(const char *path, const struct clf_device_info *info,
                              const struct clf__tuning_file *file);
 
-/* Sets a knob, and its note (copied; NULL: none). */
-clf_status clf__tuning_set(struct clf__tuning_file *file, enum clf__knob knob, int value, const char *note);
+/* Sets a parameter, and its note (copied; NULL: none). */
+clf_status clf__tuning_set(struct clf__tuning_file *file, enum clf__tunable tunable, int value,
+                           const char *note);
 
 /* Formats a value as in a tuning file. */
-enum { CLF__KNOB_TEXT = 16 };
-void clf__knob_text(char text[CLF__KNOB_TEXT], enum clf__knob knob, int value);
+enum { CLF__TUNABLE_TEXT = 16 };
+void clf__tunable_text(char text[CLF__TUNABLE_TEXT], enum clf__tunable tunable, int value);
 
 /* Loads the tuning of a device. Uses the default values if the options or CLFORMER_TUNING=off disable
- * tuning. *is_tuned: the file sets at least one knob. */
+ * tuning. *is_tuned: the file sets at least one parameter. */
 clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct clf_device_info *info,
                             const struct clf_device_options *options);
 

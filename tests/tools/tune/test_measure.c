@@ -77,7 +77,7 @@ static clf_status measure(struct tune_result *results, struct script *script, in
     const struct tune_work work = {script, PIECES, select_value, is_alike, run, check};
     struct progress progress = {.shown = 0};
     runs = 0;
-    return tune_measure(results, &work, candidates, count, &patience, &progress, "knob");
+    return tune_measure(results, &work, candidates, count, &patience, &progress, "parameter");
 }
 
 /* The chosen value. */
@@ -187,20 +187,20 @@ static void test_words(void **state)
 {
     (void)state;
     char text[TUNE_GAINS_TEXT];
-    double ratios[CLF__KNOB_COUNT] = {0};
+    double ratios[CLF__TUNABLE_COUNT] = {0};
     tune_describe_gains(text, sizeof text, ratios);
     assert_string_equal(text, "");
-    ratios[CLF__KNOB_GEMM] = 1;
-    ratios[CLF__KNOB_FORM] = 1;
+    ratios[CLF__TUNABLE_GEMM] = 1;
+    ratios[CLF__TUNABLE_FORM] = 1;
     tune_describe_gains(text, sizeof text, ratios);
     assert_string_equal(text, "No speed-up: form, gemm (the default is the fastest).");
-    ratios[CLF__KNOB_CPU_GROUPS] = 0.8;
-    ratios[CLF__KNOB_FORM] = 0.5;
+    ratios[CLF__TUNABLE_CPU_GROUPS] = 0.8;
+    ratios[CLF__TUNABLE_FORM] = 0.5;
     tune_describe_gains(text, sizeof text, ratios);
     assert_string_equal(text, "Speed-up: form 2.00×, cpu_groups 1.25× (each for the work that it affects). "
                               "No speed-up: gemm (the default is the fastest).");
-    for (int knob = 0; knob < CLF__KNOB_COUNT; knob++) {
-        ratios[knob] = 0.5;
+    for (int tunable = 0; tunable < CLF__TUNABLE_COUNT; tunable++) {
+        ratios[tunable] = 0.5;
     }
     tune_describe_gains(text, sizeof text, ratios); /* the longest */
     assert_non_null(strstr(text, "step_rows_int8 2.00× (each for the work that it affects)."));

@@ -52,7 +52,7 @@ static void product(struct trial *trial, int rows, int outputs, int inputs)
     trial_release(trial);
 }
 
-static void products(struct trial *trial)
+static void gemm(struct trial *trial)
 {
     static const int shapes[][3] = {{1, 1, 1},    {1, 300, 40}, {3, 65, 16},   {8, 33, 129},
                                     {17, 48, 96}, {65, 65, 15}, {70, 129, 48}, {64, 512, 64}};
@@ -110,14 +110,14 @@ struct candidates {
 
 static void find_candidates(struct candidates *out, struct trial *trial, const float *x, const float *w)
 {
-    double *products = trial_array(trial, VOCABULARY, sizeof *products);
+    double *sums = trial_array(trial, VOCABULARY, sizeof *sums);
     float *logits = trial_array(trial, VOCABULARY, sizeof *logits);
     for (int r = 0; r < PROJECTED; r++) {
         float best[CANDIDATES];
-        reference_gemm_row(products, x + r * D_MODEL, w, VOCABULARY, D_MODEL, (double)logits_scale, NULL,
+        reference_gemm_row(sums, x + r * D_MODEL, w, VOCABULARY, D_MODEL, (double)logits_scale, NULL,
                            CLF__IDENTITY, NULL);
         for (int n = 0; n < VOCABULARY; n++) {
-            logits[n] = (float)products[n];
+            logits[n] = (float)sums[n];
         }
         reference_top_k(best, out->ids + r * CANDIDATES, CANDIDATES, out->statistics + r * 4, logits,
                         VOCABULARY, banned_ids + banned_offsets[r], banned_offsets[r + 1] - banned_offsets[r],
@@ -364,10 +364,10 @@ static void attention_step(struct trial *trial)
 }
 
 const struct check selftest_product_checks[] = {
-    {"matrix product", USES_GEMM, CLF__PRECISION_FP32, 3e-6, products},
-    {"matrix product, fp16", USES_GEMM | USES_PRECISION, CLF__PRECISION_FP16, 3e-6, products},
-    {"matrix product, bf16", USES_GEMM | USES_PRECISION, CLF__PRECISION_BF16, 3e-6, products},
-    {"matrix product, int8", USES_GEMM | USES_PRECISION, CLF__PRECISION_INT8, 3e-6, products},
+    {"matrix product", USES_GEMM, CLF__PRECISION_FP32, 3e-6, gemm},
+    {"matrix product, fp16", USES_GEMM | USES_PRECISION, CLF__PRECISION_FP16, 3e-6, gemm},
+    {"matrix product, bf16", USES_GEMM | USES_PRECISION, CLF__PRECISION_BF16, 3e-6, gemm},
+    {"matrix product, int8", USES_GEMM | USES_PRECISION, CLF__PRECISION_INT8, 3e-6, gemm},
     {"matrix product gradients", USES_GEMM, CLF__PRECISION_FP32, 3e-6, gradients},
     {"gradients, bf16", USES_GEMM | USES_PRECISION, CLF__PRECISION_BF16, 3e-6, gradients},
     {"top-k of logits", USES_GEMM, CLF__PRECISION_FP32, 3e-6, candidates},
