@@ -167,7 +167,7 @@ static void test_long_sources(void **state)
     struct clf_device *device = open_device();
     struct clf__transformer *transformer;
     assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
-    enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + CLF_PRECISION_FP16;
+    enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + CLF__PRECISION_FP16;
     for (int count = 1; count <= 2; count++) {
         static struct candidates many, one;
         const struct clf__sequences sources = {.count = count, .first = first, .ids = ids};
@@ -231,9 +231,9 @@ static void test_different_results(void **state)
     struct clf__transformer *transformer;
     assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
     static struct candidates many, one;
-    clf__device_set_tunable(device, CLF__TUNABLE_STEP_ROWS + CLF_PRECISION_FP16, 0);
+    clf__device_set_tunable(device, CLF__TUNABLE_STEP_ROWS + CLF__PRECISION_FP16, 0);
     run(&many, transformer, -1, -1);
-    clf__device_set_tunable(device, CLF__TUNABLE_STEP_ROWS + CLF_PRECISION_FP16, CLF__PERSISTENT_ROWS);
+    clf__device_set_tunable(device, CLF__TUNABLE_STEP_ROWS + CLF__PRECISION_FP16, CLF__PERSISTENT_ROWS);
     spoils = 1;
     run(&one, transformer, -1, -1);
     spoils = 0;
