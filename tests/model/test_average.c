@@ -260,8 +260,7 @@ static void test_what_differs(void **state)
     folders[0] = make_model(1, "activation_function", "\"relu\"");
     folders[1] = make_model(2, "activation_function", "\"relu\"");
     write_text(folders[1], "vocab.json", "{ }");
-    assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT,
-                 "vocab.json differ");
+    assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT, "vocab.json differ");
     /* A broken link is not an optional file that both folders lack. */
     static const char *const names[] = {"source.spm", "tokenizer_config.json"};
     for (int i = 0; i < 2; i++) {

@@ -266,7 +266,8 @@ static void test_a_header_of_lists(void **state)
         memcpy(header + used, ",[]", 3);
     }
     memcpy(header + used, "]}", 2);
-    expect_failure(header, 0, "has more JSON values than the limit of 1048576 for such files (in the header)");
+    expect_failure(header, 0,
+                   "has more JSON values than the limit of 1048576 for such files (in the header)");
 }
 
 static void test_bad_offsets(void **state)

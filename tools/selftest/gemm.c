@@ -1,9 +1,9 @@
 /* Checks of GEMM, of top-k after the output projection, and of attention. */
+#include "reference/gemm.h"
 #include "math/ops/attention.h"
 #include "math/ops/cache.h"
 #include "math/ops/projection.h"
 #include "reference/attention.h"
-#include "reference/gemm.h"
 #include "reference/top_k.h"
 #include "selftest/selftest.h"
 
