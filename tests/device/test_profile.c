@@ -83,7 +83,7 @@ static void check_product(struct clf_device *device, const char *name)
     }
     struct clf_kernel_time time = find(device, name);
     assert_int_equal(time.launches, 3);
-    assert_int_equal(time.precision, CLF__PRECISION_FP32);
+    assert_int_equal(time.precision, CLF_PRECISION_FP32);
     assert_true(time.operations == 3.0 * 2.0 * ROWS * OUTPUTS * INPUTS);
     assert_true(time.bytes == 3.0 * 4.0 * (ROWS * INPUTS + OUTPUTS * INPUTS + ROWS * OUTPUTS));
     free_product(&product);
