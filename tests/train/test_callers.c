@@ -16,7 +16,8 @@ static void test_bleu(void **state)
                  "line 2 of the hypotheses is NULL");
     assert_fails(clf_bleu_corpus(&bleu, lines, gap, 2, CLF_BLEU_13A, 0), CLF_BAD_ARGUMENT,
                  "line 2 of the references is NULL");
-    assert_fails(clf_bleu_corpus(&bleu, lines, lines, -1, CLF_BLEU_13A, 0), CLF_BAD_ARGUMENT, "-1 lines");
+    assert_fails(clf_bleu_corpus(&bleu, lines, lines, -1, CLF_BLEU_13A, 0), CLF_BAD_ARGUMENT,
+                 "line count -1");
 }
 
 static void test_average(void **state)
