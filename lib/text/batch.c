@@ -59,8 +59,10 @@ clf_status clf__batches_plan(struct clf__batches *out, const int *lengths, int l
 {
     *out = (struct clf__batches){0};
     if (lines < 0 || max_tokens < 1 || max_lines < 1) {
-        return clf__fail(CLF_BAD_ARGUMENT, "cannot split %d lines into batches of %d tokens and %d lines",
-                         lines, max_tokens, max_lines);
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "%d lines cannot be divided into batches of %d tokens and %d lines; use positive limits", lines,
+            max_tokens, max_lines);
     }
     struct clf__batches batches = {0};
     clf_status status = fill(&batches, lengths, lines, max_tokens, max_lines);

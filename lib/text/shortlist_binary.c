@@ -29,7 +29,7 @@ static uint64_t listed_at(const struct file *file, uint64_t place)
 static clf_status damaged(const struct file *file, const char *what)
 {
     return clf__fail(CLF_FORMAT,
-                     "%s: is not a shortlist or is damaged (%s); download it again, or leave it out",
+                     "%s: not a shortlist, or damaged (%s); download the file again, or use no shortlist",
                      file->path, what);
 }
 
@@ -48,19 +48,20 @@ static clf_status check_head(const struct file *file, const struct clf__shortlis
     const uint64_t *head = file->head;
     uint64_t rest = file->size - 8 * HEAD_NUMBERS;
     if (head[OFFSETS] > rest / 8 || head[LISTED] > rest / 4 || 8 * head[OFFSETS] + 4 * head[LISTED] != rest) {
-        return damaged(file, "its length");
+        return damaged(file, "wrong length");
     }
     if (checksum(file->bytes, file->size) != head[CHECKSUM]) {
-        return damaged(file, "its checksum");
+        return damaged(file, "wrong checksum");
     }
     if (head[OFFSETS] != (uint64_t)words->source + 1) {
         return clf__fail(CLF_FORMAT,
-                         "%s: lists candidates for %llu source words, but the model has %d; use the "
-                         "shortlist of this model, or none",
+                         "%s: candidates for %llu source words, but the model has %d; use the shortlist of "
+                         "this model, or none",
                          file->path, (unsigned long long)(head[OFFSETS] - 1), words->source);
     }
-    return head[FIRST] <= (uint64_t)words->target && head[BEST] <= INT32_MAX ? CLF_OK
-                                                                             : damaged(file, "its head");
+    return head[FIRST] <= (uint64_t)words->target && head[BEST] <= INT32_MAX
+               ? CLF_OK
+               : damaged(file, "the header is invalid");
 }
 
 /* Checks that lists are contiguous, hold at most `best` words, and contain only words of the model. */
@@ -71,13 +72,13 @@ static clf_status check_lists(const struct file *file, const struct clf__shortli
     for (uint64_t word = 1; word < head[OFFSETS]; word++) {
         uint64_t next = offset_at(file, word);
         if (next < before || next > head[LISTED] || next - before > head[BEST]) {
-            return damaged(file, "where its lists are");
+            return damaged(file, "the positions of the lists are invalid");
         }
         before = next;
     }
     for (uint64_t i = 0; i < head[LISTED]; i++) {
         if (listed_at(file, i) >= (uint64_t)words->target) {
-            return damaged(file, "it lists a word that the model does not have");
+            return damaged(file, "a listed word is not in the model's vocabulary");
         }
     }
     return CLF_OK;
@@ -87,11 +88,11 @@ static clf_status check(struct file *file, const struct clf__shortlist_words *wo
 {
     if (file->size >= 4 && clf__read_32(file->bytes) == QUICKSAND) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: is a Microsoft Quicksand shortlist, which is not supported; leave it out",
+                         "%s: is a Microsoft Quicksand shortlist, which is not supported; use no shortlist",
                          file->path);
     }
     if (file->size < 8 * HEAD_NUMBERS || clf__read_64(file->bytes) != magic) {
-        return damaged(file, "its first bytes");
+        return damaged(file, "the file header is invalid");
     }
     for (size_t i = 0; i < HEAD_NUMBERS; i++) {
         file->head[i] = clf__read_64(file->bytes + 8 * i);

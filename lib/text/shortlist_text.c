@@ -29,8 +29,8 @@ enum { TARGET, SOURCE, PROBABILITY, FIELDS };
 static clf_status damaged(const char *path, size_t line, const char *what)
 {
     return clf__fail(CLF_FORMAT,
-                     "%s: line %zu %s; a shortlist line is a target token, a source token and a probability: "
-                     "correct it, or leave the shortlist out",
+                     "%s: line %zu %s, but a line must be a target token, a source token and a probability; "
+                     "correct it, or use no shortlist",
                      path, line, what);
 }
 
@@ -119,7 +119,7 @@ static clf_status read_lines(struct entries *entries, const char *text, size_t s
         size_t length = end != NULL ? (size_t)(end - line) : size - at;
         number++;
         if (memchr(line, '\0', length) != NULL) {
-            return damaged(path, number, "has a NUL byte");
+            return damaged(path, number, "contains a NUL byte");
         }
         CLF__TRY(read_line(entries, line, length, number, path, words));
         at += length + 1;

@@ -323,7 +323,7 @@ static void test_bad_folders(void **state)
          "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"900\": {\"content\": \"x\"}}}",
          6, 280, CLF_FORMAT, "the added token \"x\" has the id 900, far above the 280 other tokens"},
         {"text/mbart", "{\"tokenizer_class\": \"T5Tokenizer\"}", 0, 190, CLF_FILE,
-         "spiece.model: is missing, but T5Tokenizer needs it"},
+         "spiece.model: the file is missing, but T5Tokenizer requires it"},
         {"text/mbart", "{\"tokenizer_class\": \"M2M100Tokenizer\"}", 0, 300, CLF_FILE, "vocab.json"},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": \"en\"}", 0, 190, CLF_OK, ""},
         {"text/mbart", "{\"tokenizer_class\": \"MBartTokenizer\", \"src_lang\": \"eng\"}", 0, 190, CLF_OK,

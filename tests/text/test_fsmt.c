@@ -41,13 +41,13 @@ static void test_bad_fsmt(void **state)
     static const char config[] = "tokenizer_config.json", merges[] = "merges.txt";
     check_fsmt("", NULL, CLF_OK, "");
     check_fsmt(merges, NULL, CLF_FILE,
-               "merges.txt: is missing, but FSMTTokenizer needs it; download it again");
+               "merges.txt: the file is missing, but FSMTTokenizer requires it; download the file");
     check_fsmt("vocab-src.json", NULL, CLF_FILE, "vocab-src.json");
     check_fsmt("vocab-tgt.json", NULL, CLF_FILE, "vocab-tgt.json");
     check_fsmt("vocab-tgt.json", "{\"<s>\": 1, \"<pad>\": 0, \"</s>\": 2, \"<unk>\": 3}", CLF_FORMAT,
                "vocab-src.json: \"<s>\" has the id 0, and in");
     check_fsmt("vocab-src.json", "{\"<s>\": 0, \"<pad>\": 1, \"</s>\": 2}", CLF_FORMAT,
-               "has no \"<unk>\", the unknown token");
+               "the unknown token \"<unk>\" is missing");
     check_fsmt(config, NULL, CLF_FORMAT,
                "tokenizer_config.json: \"langs\" is not a list of two language codes");
     check_fsmt(config, "{\"langs\": null}", CLF_FORMAT,

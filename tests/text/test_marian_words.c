@@ -39,7 +39,7 @@ static void test_bad_lists(void **state)
         {"</s>\n\na\n", "vocab.txt: line 2 is empty"},
         {"</s>\r\n\r\na\r\n", "vocab.txt: line 2 is empty"},
         {"<unk>\na\n", "vocab.txt: has no \"</s>\""},
-        {"</s>\n<unk>\na\xff\n", "vocab.txt: token 2 (\"a\\xff\") is not UTF-8; download it again"},
+        {"</s>\n<unk>\na\xff\n", "vocab.txt: token 2 (\"a\\xff\") is not UTF-8; download the file again"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct clf__word_ids ids;

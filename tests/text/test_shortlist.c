@@ -144,15 +144,15 @@ static void test_damage(void **state)
 {
     (void)state;
     static const struct damage damages[] = {
-        {0, 8, 7, 0, "its first bytes", CLF_FORMAT},
+        {0, 8, 7, 0, "the file header is invalid", CLF_FORMAT},
         {0, 4, 1234567890, 0, "Quicksand", CLF_UNSUPPORTED},
-        {8 * NUMBERS, 4, 2, 0, "its checksum", CLF_FORMAT},
-        {8 * 5, 8, LISTED + 1, 1, "its length", CLF_FORMAT},
-        {8 * 4, 8, UINT64_MAX, 1, "its length", CLF_FORMAT},
-        {8 * 2, 8, TARGET + 1, 1, "its head", CLF_FORMAT},
-        {8 * 7, 8, 5, 1, "where its lists are", CLF_FORMAT},
-        {8 * 12, 8, LISTED + 1, 1, "where its lists are", CLF_FORMAT},
-        {8 * NUMBERS, 4, TARGET, 1, "a word that the model does not have", CLF_FORMAT},
+        {8 * NUMBERS, 4, 2, 0, "wrong checksum", CLF_FORMAT},
+        {8 * 5, 8, LISTED + 1, 1, "wrong length", CLF_FORMAT},
+        {8 * 4, 8, UINT64_MAX, 1, "wrong length", CLF_FORMAT},
+        {8 * 2, 8, TARGET + 1, 1, "the header is invalid", CLF_FORMAT},
+        {8 * 7, 8, 5, 1, "the positions of the lists are invalid", CLF_FORMAT},
+        {8 * 12, 8, LISTED + 1, 1, "the positions of the lists are invalid", CLF_FORMAT},
+        {8 * NUMBERS, 4, TARGET, 1, "a listed word is not in the model's vocabulary", CLF_FORMAT},
     };
     char *path = support_temporary_path("lex.bin");
     struct clf__shortlist *shortlist;
@@ -269,7 +269,7 @@ static void test_text_damage(void **state)
         {"t1 s1 nan\n", "line 1 does not end with a number", 10},
         {"t1 s1 1e99\n", "line 1 does not end with a number", 11},
         {"NULL s1 x\n", "line 1 does not end with a number", 10},
-        {long_start, "line 2 has a NUL byte", sizeof long_start},
+        {long_start, "line 2 contains a NUL byte", sizeof long_start},
         {"\x1F\x8B", "lex.s2t: is ", 2},
     };
     char *path = support_temporary_path("lex.s2t");

@@ -71,7 +71,8 @@ static void test_no_source_text(void **state)
     options.source_vocabulary = 0;
     struct clf__tokenizer *tokenizer = tokenizer_load_words(&options);
     struct clf__ids ids = {0};
-    assert_fails(clf__tokenizer_encode(tokenizer, &ids, "a", 1, 0, 0), CLF_UNSUPPORTED, "source is not text");
+    assert_fails(clf__tokenizer_encode(tokenizer, &ids, "a", 1, 0, 0), CLF_UNSUPPORTED,
+                 "reads frames, not text");
     assert_null(clf__tokenizer_source_token(tokenizer, 4));
     assert_ok(clf__tokenizer_encode(tokenizer, &ids, "a", 1, 1, 0));
     assert_ids(ids, 4, 3);
@@ -124,7 +125,7 @@ static void test_missing_and_damaged_files(void **state)
         remove_file(folder, names[i]);
         check_refused(folder, CLF_FILE, names[i]);
         assert_non_null(
-            strstr(clf_last_error(), "; download it again, or save the model with its tokenizer"));
+            strstr(clf_last_error(), "; download the file again, or save the model with its tokenizer"));
         folder = piece_folder();
         tokenizer_write(folder, names[i], "");
         check_refused(folder, CLF_FORMAT, names[i]);
@@ -135,10 +136,10 @@ static void test_missing_and_damaged_files(void **state)
     const char *folder = piece_folder();
     remove_file(folder, "source.spm");
     remove_file(folder, "target.spm");
-    check_refused(folder, CLF_FILE, "source.spm: is missing, and the vocabulary contains");
+    check_refused(folder, CLF_FILE, "source.spm: the file is missing, but the vocabulary contains");
     assert_non_null(strstr(clf_last_error(), "; download the file"));
     check_refused("/no/such/folder", CLF_FILE, "/no/such/folder/vocab.json: cannot be opened");
-    assert_non_null(strstr(clf_last_error(), "; download it again"));
+    assert_non_null(strstr(clf_last_error(), "; download the file again"));
     /* Dangling links of a partially downloaded cache are errors, not missing optional files. */
     folder = support_temporary_folder();
     tokenizer_write(folder, "vocab.json", tokenizer_word_file);
@@ -160,7 +161,7 @@ static void test_missing_and_damaged_files(void **state)
     struct clf__ids ids = {0};
     assert_non_null(last);
     assert_fails(clf__tokenizer_encode(tokenizer, &ids, last, strlen(last), 0, 1), CLF_TEXT,
-                 "has the id 150, for which the model has no row (it has 150)");
+                 "has the id 150, but the model has only 150 rows");
     clf__ids_free(&ids);
     clf__tokenizer_free(tokenizer);
     /* A model without an unknown token. */

@@ -57,7 +57,7 @@ static void test_as_many_as_there_are(void **state)
     assert_int_equal(vocabulary.size, 2);
     assert_string_equal(vocabulary.tokens[1], "b");
     clf__vocabulary_free(&vocabulary);
-    assert_fails(load(&vocabulary, "{}", 0), CLF_FORMAT, "vocab.json: contains no tokens");
+    assert_fails(load(&vocabulary, "{}", 0), CLF_FORMAT, "vocab.json: no tokens in the file");
     assert_fails(load(&vocabulary, "{\"b\": 2, \"a\": 0}", 0), CLF_FORMAT, "vocab.json");
     assert_fails(load(&vocabulary, "{}", CLF__MAX_VOCABULARY + 1), CLF_BAD_ARGUMENT, "16777217 tokens");
 }
@@ -119,20 +119,20 @@ static void test_bad_files(void **state)
         int size;
         const char *part;
     } rows[] = {
-        {"{\"a\": 0, \"b\": 1}", 3, "has 2 tokens but config.json has 3; download or save both again"},
-        {"{\"a\": 0, \"b\": 1}", 1, "has 2 tokens but config.json has 1; download or save both again"},
-        {"{}", 1, "has 0 tokens"},
-        {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not in 0 .. 1; download or save it again"},
+        {"{\"a\": 0, \"b\": 1}", 3, "2 tokens, but config.json has 3; download or save both files again"},
+        {"{\"a\": 0, \"b\": 1}", 1, "2 tokens, but config.json has 1; download or save both files again"},
+        {"{}", 1, "0 tokens"},
+        {"{\"a\": 0, \"b\": 2}", 2, "the id of \"b\" is 2, not in 0 .. 1; download or save the file again"},
         {"{\"a\": 0, \"b\": -1}", 2, "the id of \"b\" is -1"},
         {"{\"a\": 0, \"b\": 4294967297}", 2, "the id of \"b\" is 4294967297"},
-        {"{\"a\": 1, \"b\": 1}", 2, "have the same id 1; download or save it again"},
-        {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not an integer; download or save it again"},
-        {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not an integer; download or save it again"},
-        {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not an integer; download or save it again"},
-        {"{\"a\": 0,\n\"a\": 1}", 2, "has 1 tokens"}, /* the last one, as in Python */
+        {"{\"a\": 1, \"b\": 1}", 2, "have the same id 1; download or save the file again"},
+        {"{\"a\": 0, \"b\": \"1\"}", 2, "the id of \"b\" is not an integer; download or save the file again"},
+        {"{\"a\": 0, \"b\": 1.5}", 2, "the id of \"b\" is not an integer; download or save the file again"},
+        {"{\"a\": 0, \"b\": null}", 2, "the id of \"b\" is not an integer; download or save the file again"},
+        {"{\"a\": 0,\n\"a\": 1}", 2, "1 tokens"}, /* the last one, as in Python */
         {"[\"a\", \"b\"]", 2, "not a JSON object"},
         {"{\"a\": 0, ", 2, "line 1"},
-        {"", 2, "is empty; download or save it again"},
+        {"", 2, "is empty; download or save the file again"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct clf__vocabulary vocabulary;
@@ -163,7 +163,7 @@ static void test_pieces_that_are_not_utf8(void **state)
     assert_ok(clf__token_list_add(&pieces, "a\xc3\xa9", 3, 0));
     assert_ok(clf__token_list_add(&pieces, "b\xc3", 2, 0));
     assert_fails(clf__vocabulary_take(&vocabulary, &pieces, "vocab.txt"), CLF_FORMAT,
-                 "vocab.txt: token 1 (\"b\\xc3\") is not UTF-8; download it again");
+                 "vocab.txt: token 1 (\"b\\xc3\") is not UTF-8; download the file again");
 }
 
 static void test_every_allocation_may_fail(void **state)

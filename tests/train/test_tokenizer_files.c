@@ -304,8 +304,8 @@ static void test_text_without_pieces(void **state)
     } cases[] = {
         {"ab\n", "a vocabulary of 300; use at most 6", 300, CLF__MARIAN},
         {"ab\n", "a vocabulary of 300; use at most 7", 300, CLF__PAPER},
-        {"abcdef\n", "a vocabulary of 5 cannot hold the characters of the text; use at least 10", 5,
-         CLF__MARIAN},
+        {"abcdef\n", "a vocabulary of 5 tokens is too small for the characters of the text; use at least 10",
+         5, CLF__MARIAN},
         {"", "no text to train on", 300, CLF__MARIAN},
         {"\n \n", "no text to train on", 300, CLF__MARIAN},
         {"\u3000\u200b\u2581\n\u2585\n\xff\n",

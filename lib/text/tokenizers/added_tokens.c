@@ -78,7 +78,7 @@ static clf_status bad_token(const struct clf__added_tokens *added, const char *w
                      added->folder, what)
                : clf__fail(CLF_FORMAT,
                            "%s/tokenizer_config.json: \"%s\" contains \"%.40s\", which is not an id with a "
-                           "token; download it again",
+                           "token; download the file again",
                            added->folder, decoder_key, what);
 }
 
@@ -194,8 +194,8 @@ static clf_status conflict(const struct clf__added_tokens *added, const struct c
                            const char *piece, const char *file)
 {
     return clf__fail(CLF_FORMAT,
-                     "%s/%s: %s%s%ssays that %d is \"%.80s\", %s that it is \"%.80s\"; download or save both "
-                     "again",
+                     "%s/%s: %s%s%sassigns id %d to \"%.80s\", but %s assigns that id to \"%.80s\"; download "
+                     "or save both files again",
                      added->folder, added->is_legacy ? "added_tokens.json" : "tokenizer_config.json",
                      added->is_legacy ? "" : "\"", added->is_legacy ? "" : decoder_key,
                      added->is_legacy ? "" : "\" ", (int)token->id, token->text, file, piece);
@@ -247,14 +247,14 @@ clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf
     if (last >= count + added->count) { /* allocating up to the highest id would be unbounded */
         return clf__fail(CLF_FORMAT,
                          "%s: the added token \"%.80s\" has the id %d, far above the %d other tokens and "
-                         "rows; download or save both again",
+                         "rows; download or save both files again",
                          added->folder, added->items[added->count - 1].text, last, count);
     }
     count = last >= count ? last + 1 : count;
     if (count - own->tokens->count - added->count > CLF__MOST_SPARE) {
         return clf__fail(CLF_UNSUPPORTED,
                          "%s: the model has %d vocabulary rows and the tokenizer %d tokens; at most %d rows "
-                         "may have no token: use the tokenizer that the model was trained with",
+                         "may have no token; use the tokenizer that the model was trained with",
                          own->file, count, own->tokens->count + added->count, CLF__MOST_SPARE);
     }
     for (int id = 0, next = 0; id < count; id++) {

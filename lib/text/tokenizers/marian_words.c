@@ -73,8 +73,8 @@ static clf_status list_words(struct word *list, json_t *object, const char *path
         long id = word != NULL ? strtol(word, &end, 10) : -1;
         if (id < 0 || end == word || *end != '\0' || id >= CLF__MAX_VOCABULARY) {
             return clf__fail(CLF_FORMAT,
-                             "%s: the id of \"%.80s\" is not a non-negative integer; download it again", path,
-                             key);
+                             "%s: the id of \"%.80s\" is not a non-negative integer; download the file again",
+                             path, key);
         }
         list[count++] = (struct word){key, id};
     }
@@ -94,7 +94,7 @@ static clf_status add_mapped(struct words *words, json_t *object)
         if (list[i].id != (long)i) {
             status = clf__fail(
                 CLF_FORMAT,
-                "%s: the ids are not 0 to %zu, each once (found %ld instead of %zu); download it again",
+                "%s: the ids are not 0 to %zu, each once (found %ld instead of %zu); download the file again",
                 words->path, count - 1, list[i].id, i);
         } else {
             status = clf__token_list_add(&words->tokens, list[i].text, strlen(list[i].text), 0);
@@ -128,8 +128,7 @@ static clf_status read_list(struct words *words)
     clf_status status = CLF_OK;
     if (strlen(text) < size) {
         status =
-            clf__fail(CLF_FORMAT, "%s: contains a NUL byte, so it is not a list of words; download it again",
-                      words->path);
+            clf__fail(CLF_FORMAT, "%s: not a list of words (NUL byte); download the file again", words->path);
     } else if (clf__ends_with(words->path, ".yml") || clf__ends_with(words->path, ".yaml") ||
                clf__ends_with(words->path, ".json")) {
         json_t *object = NULL;
@@ -175,7 +174,8 @@ static clf_status read_words(struct clf__vocabulary *out, struct words *words)
     words->ids = (struct clf__word_ids){
         .count = out->size, .end = find_special(out, ends), .unknown = find_special(out, unknowns)};
     if (words->ids.end < 0) {
-        return clf__fail(CLF_FORMAT, "%s: has no \"</s>\", the end token; download it again", words->path);
+        return clf__fail(CLF_FORMAT, "%s: the end token \"</s>\" is missing; download the file again",
+                         words->path);
     }
     return CLF_OK;
 }
@@ -197,7 +197,7 @@ static clf_status load_side(struct clf__tokenizer_side *side, struct clf__vocabu
     struct words words = {.path = path, .is_model = is_model(path)};
     clf_status status = read_words(vocabulary, &words);
     if (status == CLF_OK && vocabulary->size != size) {
-        status = clf__fail(CLF_FORMAT, "%s: has %d words but the model has %d; download both again", path,
+        status = clf__fail(CLF_FORMAT, "%s: %d words, but the model has %d; download both files again", path,
                            vocabulary->size, size);
     }
     if (status == CLF_OK) {

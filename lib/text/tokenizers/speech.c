@@ -16,7 +16,7 @@ static clf_status find(int32_t *id, const struct clf__tokenizer *tokenizer, cons
     *id = clf__tokenizer_target_id(tokenizer, token);
     return *id >= 0 ? CLF_OK
                     : clf__fail(CLF_UNSUPPORTED,
-                                "%s: has no token %s, so it is not a Whisper tokenizer; use `clformer "
+                                "%s: not a Whisper tokenizer, because the token %s is missing; use `clformer "
                                 "translate` for models from `clformer train`",
                                 folder, token);
 }
@@ -53,7 +53,8 @@ clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct 
     if (tokens.end > tokens.start || tokens.languages < 0 || tokens.languages > MOST_LANGUAGES ||
         tokens.timestamp_begin < tokens.no_timestamps || tokens.no_timestamps < behind) {
         return clf__fail(CLF_UNSUPPORTED,
-                         "%s: the special tokens are not in the order of Whisper; download it again", folder);
+                         "%s: the special tokens are not in the order of Whisper; download the file again",
+                         folder);
     }
     *out = tokens;
     return CLF_OK;

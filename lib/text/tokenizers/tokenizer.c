@@ -44,7 +44,7 @@ clf_status clf__tokenizer_spare(const struct clf__tokenizer *tokenizer, struct c
     if (rows - vocabulary->size > CLF__MOST_SPARE) {
         return clf__fail(CLF_UNSUPPORTED,
                          "the model has %d vocabulary rows and its tokenizer %d tokens; at most %d rows may "
-                         "have no token: use the tokenizer that the model was trained with",
+                         "have no token; use the tokenizer that the model was trained with",
                          rows, vocabulary->size, CLF__MOST_SPARE);
     }
     for (int32_t id = 0; id < rows; id++) {
@@ -85,8 +85,8 @@ clf_status clf__tokenizer_check_row(const struct clf__vocabulary *vocabulary, in
 {
     return id < rows ? CLF_OK
                      : clf__fail(CLF_TEXT,
-                                 "%s: the token \"%.80s\" has the id %d, for which the model has no row (it "
-                                 "has %d); leave the token out",
+                                 "%s: the token \"%.80s\" has the id %d, but the model has only %d rows; "
+                                 "remove the token",
                                  vocabulary->path, vocabulary->tokens[id], (int)id, rows);
 }
 
@@ -113,8 +113,8 @@ static clf_status add_token(void *user, const char *piece, size_t length)
     }
     if (id < 0) {
         size_t shown = length <= MAX_SHOWN_WORD ? length : clf__utf8_cut(piece, MAX_SHOWN_WORD);
-        return clf__fail(CLF_TEXT, "\"%.*s\" is not in %s, which has no entry for unknown words", (int)shown,
-                         piece, sink->side->vocabulary->path);
+        return clf__fail(CLF_TEXT, "\"%.*s\" is not in %s, which has no unknown token", (int)shown, piece,
+                         sink->side->vocabulary->path);
     }
     return add_id(user, id, piece, length);
 }
@@ -150,7 +150,7 @@ static clf_status add_checked(const struct clf__tokenizer *tokenizer, struct sin
     const struct clf__tokenizer_side *side = sink->side;
     CLF__TRY(clf__utf8_check(text, size));
     if (!side->vocabulary) {
-        return clf__fail(CLF_UNSUPPORTED, "this model's source is not text; use it with frames");
+        return clf__fail(CLF_UNSUPPORTED, "this model reads frames, not text; pass recordings or .npy files");
     }
     return pieces ? clf__segmenter_words.segment(NULL, text, size, add_token, sink)
                   : add_text(tokenizer, sink, text, size);
@@ -272,7 +272,7 @@ static clf_status choose_tokens(const struct clf__tokenizer *tokenizer, const ch
     for (int i = 0; i < count; i++) {
         const char *piece = clf__tokenizer_target_token(tokenizer, ids[i]);
         if (!piece) {
-            return clf__fail(CLF_BAD_ARGUMENT, "%s: has no token with the id %d",
+            return clf__fail(CLF_BAD_ARGUMENT, "%s: no token with the id %d",
                              tokenizer->target.vocabulary->path, (int)ids[i]);
         }
         if (given != NULL && given[i] != NULL) {

@@ -143,8 +143,8 @@ static clf_status refuse_missing_model(const struct clf__tokenizer *tokenizer,
     return has_vocabulary && !is_named
                ? CLF_OK
                : clf__fail(CLF_FILE,
-                           "%s/%s: is missing, but %s needs it; download it again, or save the model with "
-                           "its tokenizer (a tokenizer.json is enough)",
+                           "%s/%s: the file is missing, but %s requires it; download the file, or save the "
+                           "model with its tokenizer (tokenizer.json is enough)",
                            folder->path, folder->model, tokenizer->class->name);
 }
 

@@ -10,7 +10,8 @@
 clf_status clf__tokenizer_needed(clf_status status)
 {
     if (status == CLF_FILE) {
-        clf__fail(CLF_FILE, "%s; download it again, or save the model with its tokenizer", clf_last_error());
+        clf__fail(CLF_FILE, "%s; download the file again, or save the model with its tokenizer",
+                  clf_last_error());
     }
     return status;
 }
@@ -22,7 +23,7 @@ clf_status clf__tokenizer_find_unknown(struct clf__tokenizer_side *side, const c
     }
     side->unknown_id = clf__vocabulary_id(side->vocabulary, token, strlen(token));
     if (side->unknown_id < 0 && side->segmenter->has_model && *token != '\0') {
-        return clf__fail(CLF_FORMAT, "%s: has no \"%s\", the unknown token; download it again",
+        return clf__fail(CLF_FORMAT, "%s: the unknown token \"%s\" is missing; download the file again",
                          side->vocabulary->path, token);
     }
     return CLF_OK;

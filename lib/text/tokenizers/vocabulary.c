@@ -61,8 +61,9 @@ static clf_status place_tokens(struct clf__vocabulary *vocabulary, json_t *root)
     const char *path = vocabulary->path;
     int size = vocabulary->size;
     if (json_object_size(root) != (size_t)size) {
-        return clf__fail(CLF_FORMAT, "%s: has %zu tokens but config.json has %d; download or save both again",
-                         path, json_object_size(root), size);
+        return clf__fail(CLF_FORMAT,
+                         "%s: %zu tokens, but config.json has %d; download or save both files again", path,
+                         json_object_size(root), size);
     }
     CLF__TRY(clf__allocate(&vocabulary->tokens, (size_t)size, sizeof *vocabulary->tokens));
     const char *token;
@@ -70,19 +71,20 @@ static clf_status place_tokens(struct clf__vocabulary *vocabulary, json_t *root)
     json_object_foreach(root, token, value)
     {
         if (!json_is_integer(value)) {
-            return clf__fail(CLF_FORMAT, "%s: the id of \"%s\" is not an integer; download or save it again",
-                             path, token);
+            return clf__fail(CLF_FORMAT,
+                             "%s: the id of \"%s\" is not an integer; download or save the file again", path,
+                             token);
         }
         json_int_t id = json_integer_value(value);
         if (id < 0 || id >= size) {
             return clf__fail(CLF_FORMAT,
-                             "%s: the id of \"%s\" is %lld, not in 0 .. %d; download or save it again", path,
-                             token, (long long)id, size - 1);
+                             "%s: the id of \"%s\" is %lld, not in 0 .. %d; download or save the file again",
+                             path, token, (long long)id, size - 1);
         }
         if (vocabulary->tokens[id]) {
             return clf__fail(CLF_FORMAT,
-                             "%s: \"%s\" and \"%s\" have the same id %lld; download or save it again", path,
-                             vocabulary->tokens[id], token, (long long)id);
+                             "%s: \"%s\" and \"%s\" have the same id %lld; download or save the file again",
+                             path, vocabulary->tokens[id], token, (long long)id);
         }
         vocabulary->tokens[id] = token;
     }
@@ -127,9 +129,10 @@ static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
     if (vocabulary->size == 0) {
         vocabulary->size = (int)json_object_size(json.root);
     }
-    clf_status status = vocabulary->size > 0
-                            ? CLF_OK
-                            : clf__fail(CLF_FORMAT, "%s: contains no tokens; download it again", path);
+    clf_status status =
+        vocabulary->size > 0
+            ? CLF_OK
+            : clf__fail(CLF_FORMAT, "%s: no tokens in the file; download the file again", path);
     if (status == CLF_OK) {
         status = place_tokens(vocabulary, json.root);
     }
@@ -144,7 +147,8 @@ clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, i
 {
     *out = (struct clf__vocabulary){0};
     if (size < 0 || size > CLF__MAX_VOCABULARY) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: a vocabulary of %d tokens is not supported", path, size);
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%s: a vocabulary of %d tokens is not supported; use another model", path, size);
     }
     struct clf__vocabulary vocabulary = {.size = size};
     clf_status status = fill(&vocabulary, path);
@@ -160,7 +164,7 @@ static clf_status add_tokens(struct clf__token_list *out, struct clf__vocabulary
 {
     vocabulary->size = (int)json_object_size(root);
     if (vocabulary->size == 0) {
-        return clf__fail(CLF_FORMAT, "%s: contains no tokens; download it again", vocabulary->path);
+        return clf__fail(CLF_FORMAT, "%s: no tokens in the file; download the file again", vocabulary->path);
     }
     CLF__TRY(place_tokens(vocabulary, root));
     for (int id = 0; id < vocabulary->size; id++) {
@@ -185,7 +189,7 @@ static clf_status take(struct clf__vocabulary *vocabulary, struct clf__token_lis
 {
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
     if (tokens->count < 1 || tokens->count > CLF__MAX_VOCABULARY) {
-        return clf__fail(CLF_FORMAT, "%s: contains %d tokens; 1 to %d are supported", path, tokens->count,
+        return clf__fail(CLF_FORMAT, "%s: %d tokens are not supported; use 1 to %d", path, tokens->count,
                          (int)CLF__MAX_VOCABULARY);
     }
     vocabulary->size = tokens->count;
@@ -197,8 +201,8 @@ static clf_status take(struct clf__vocabulary *vocabulary, struct clf__token_lis
         size_t length = strlen(token);
         if (clf__utf8_valid_prefix(token, length) !=
             length) { /* an invalid token would make joined text invalid */
-            return clf__fail(CLF_FORMAT, "%s: token %d (\"%.80s\") is not UTF-8; download it again", path, id,
-                             token);
+            return clf__fail(CLF_FORMAT, "%s: token %d (\"%.80s\") is not UTF-8; download the file again",
+                             path, id, token);
         }
         vocabulary->tokens[id] = token;
         token += length + 1;

@@ -186,7 +186,7 @@ static void test_which_file(void **state)
     struct clf__tokenizer *tokenizer;
     tokenizer_write(folder, "tokenizer_config.json", "{\"tokenizer_class\": \"BartTokenizer\"}");
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FILE,
-                 "merges.txt: is missing, but BartTokenizer needs it");
+                 "merges.txt: the file is missing, but BartTokenizer requires it");
     tokenizer_write(folder, "tokenizer.json", "{}");
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT, "tokenizer.json: \"model\"");
     tokenizer_write(folder, "merges.txt", "");
@@ -222,7 +222,7 @@ static void test_pieces_of_each_other(void **state)
     options.class_name = "NllbTokenizer";
     options.source_vocabulary = options.target_vocabulary = LONGEST + MORE;
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT,
-                 "sentencepiece.bpe.model: \"model\", BPE: takes too long to load");
+                 "sentencepiece.bpe.model: \"model\", BPE: loading takes too long");
 }
 
 static clf_status load_and_use(const char *name)

@@ -63,11 +63,11 @@ static void test_walks_through_a_table(void **state)
         assert_ok(check_trie(&trie, "x\0y", 4, field));
         /* values: the last text, past the end, inside a text */
         trie = make_chain(3, 3);
-        assert_fails(check_trie(&trie, "x\0y", 4, field), CLF_FORMAT, "points outside itself");
+        assert_fails(check_trie(&trie, "x\0y", 4, field), CLF_FORMAT, "points outside the table");
         trie = make_chain(3, 4);
-        assert_fails(check_trie(&trie, "x\0y", 4, field), CLF_FORMAT, "points outside itself");
+        assert_fails(check_trie(&trie, "x\0y", 4, field), CLF_FORMAT, "points outside the table");
         trie = make_chain(1, 0);
-        assert_fails(check_trie(&trie, "", 0, field), CLF_FORMAT, "points outside itself");
+        assert_fails(check_trie(&trie, "", 0, field), CLF_FORMAT, "points outside the table");
         /* the library has an array of 32 matches of one text */
         trie = make_chain(32, 0);
         assert_ok(check_trie(&trie, "x", 2, field));
@@ -76,13 +76,13 @@ static void test_walks_through_a_table(void **state)
         /* children just past the last block */
         trie = make_chain(3, 0);
         trie.blocks--;
-        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
+        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside the table");
         trie.blocks = 1;
-        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
+        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside the table");
         /* far away, with the long form of an offset */
         trie = make_chain(1, 0);
         trie.units[0] = 1u << 9 | 0x3FFFFFu << 10;
-        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside itself");
+        assert_fails(check_trie(&trie, "x", 2, field), CLF_FORMAT, "points outside the table");
     }
 }
 
@@ -94,7 +94,7 @@ static void test_loops_in_a_table(void **state)
     uint32_t position = 256 ^ 'a';
     trie.units[256] = 1u << 31;
     trie.units[position] = 'a' | LEAF | (position ^ 256) << 10;
-    assert_fails(check_trie(&trie, "x", 2, 3), CLF_FORMAT, "normaliser has");
+    assert_fails(check_trie(&trie, "x", 2, 3), CLF_FORMAT, "normalizer has");
     /* without values: a walk would take the length of the text, at each of its letters */
     trie.units[position] = 'a' | (position ^ 256) << 10;
     assert_fails(check_trie(&trie, "x", 2, 3), CLF_FORMAT, "keys of more than 255 bytes");
@@ -115,7 +115,7 @@ static void test_cut_tables(void **state)
     static const size_t sizes[] = {1, 3, 4, 5, 8, 8, 9};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct bytes model = model_with_table(tables[i], sizes[i], 3);
-        assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "normaliser table");
+        assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "normalizer table");
         clf__free(model.data);
     }
     /* an empty table: the model normalises nothing */
@@ -159,7 +159,7 @@ static void test_a_text_that_grows(void **state)
             assert_ok(clf__sentencepiece_fit(loaded, &fit, text, 64));
             assert_int_equal(fit, 64);
             assert_fails(clf__sentencepiece_fit(loaded, &fit, text, 65), CLF_TEXT,
-                         "grows.spm: the normaliser makes more than 65536 bytes from 65");
+                         "grows.spm: the normalizer produces more than 65536 bytes from 65");
             assert_ok(clf__sentencepiece_encode(loaded, text, 4, spm_drop_piece, &cut));
         } else {
             const char *pieces[LETTERS];
@@ -171,7 +171,7 @@ static void test_a_text_that_grows(void **state)
             assert_true(strlen(joined) >= 60 * 1024);
             clf__free(joined);
             assert_fails(clf__sentencepiece_decode(loaded, &joined, pieces, LETTERS), CLF_FORMAT,
-                         "grows.spm: the output normaliser expands 2000 bytes too far");
+                         "grows.spm: the output normalizer expands 2000 bytes too far");
             assert_null(joined);
         }
         clf__sentencepiece_free(loaded);

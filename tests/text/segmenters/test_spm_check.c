@@ -27,7 +27,7 @@ static void test_what_is_no_model(void **state)
     (void)state;
     struct clf__spm_tables tables;
     assert_fails(clf__spm_check(&tables, (const uint8_t *)"", 0, "x.spm"), CLF_FORMAT,
-                 "x.spm: is empty; download it again");
+                 "x.spm: is empty; download the file again");
     static const char *const texts[] = {
         "this is no model",
         "{\"a\": 1}",
@@ -61,14 +61,14 @@ static void test_tags_that_protobuf_reads_otherwise(void **state)
     static const uint8_t table[] = {4, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 'x', 0};
     struct bytes spec = {0};
     spm_append_field(&spec, SPM_CHARSMAP, table, sizeof table);
-    assert_fails(use_with(SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "points outside itself");
+    assert_fails(use_with(SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "points outside the table");
     assert_fails(use_with(BIT_32 | SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "it is cut");
     assert_fails(use_with((BIT_32 << 31) | SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "it is cut");
     assert_fails(use_with(2, spec.data, spec.size), CLF_FORMAT, "it is cut");          /* field 0 */
     assert_fails(use_with(3 << 3 | 3, spec.data, spec.size), CLF_FORMAT, "it is cut"); /* a group */
     spec.size = 0;
     spm_append_field(&spec, BIT_32 | SPM_CHARSMAP, table, sizeof table);
-    assert_fails(use_with(SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "its normaliser is cut");
+    assert_fails(use_with(SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "the normalizer is truncated");
     clf__free(spec.data);
     /* five redundant bytes are valid; six are not for any parser */
     static const char padded[] = "\x9A\x80\x80\x80\x00\x02\x12",
@@ -94,7 +94,7 @@ static void test_a_normaliser_that_comes_twice(void **state)
         spm_append_field(&none, SPM_CHARSMAP, "", 0);
         spm_append_field(&model, SPM_NORMALIZER, last ? none.data : spec.data, last ? none.size : spec.size);
         spm_append_field(&model, SPM_NORMALIZER, last ? spec.data : none.data, last ? spec.size : none.size);
-        assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "points outside itself");
+        assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "points outside the table");
         clf__free(none.data);
         clf__free(spec.data);
         clf__free(model.data);
@@ -127,7 +127,7 @@ static void test_symbols_that_begin_alike(void **state)
         assert_ok(spm_use(model.data, model.size));
         append_piece(&model, 74, types[i]);
         assert_fails(spm_use(model.data, model.size), CLF_FORMAT,
-                     "more than 64 of its symbols have a common prefix");
+                     "more than 64 symbols have a common prefix");
         clf__free(model.data);
     }
 }
@@ -158,7 +158,7 @@ static void test_long_pieces_and_self_tests(void **state)
             assert_null(strstr(clf_last_error(), "more than 65,536 bytes"));
         } else {
             assert_fails(spm_use(model.data, model.size), CLF_FORMAT,
-                         "its self-test has more than 65,536 bytes of text");
+                         "the self-test has more than 65,536 bytes of text");
         }
         clf__free(sample.data);
         clf__free(test.data);
@@ -200,7 +200,7 @@ static void test_pieces_that_share_a_hash(void **state)
             assert_ok(spm_use(model.data, model.size));
         }
     }
-    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "hashes of its tokens collide");
+    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "hash collisions of the tokens");
     clf__free(model.data);
 }
 

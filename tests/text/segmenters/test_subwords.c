@@ -87,9 +87,9 @@ static void test_damage(void **state)
         const char *pairs, *part;
         size_t size;
     } cases[] = {
-        {"v\na b\nab\n", "line 3 is not two symbols", 9},     {"v\na b c\n", "line 2 is not two symbols", 8},
-        {"v\n a\n", "line 2 is not two symbols", 5},          {"v\na \n", "line 2 is not two symbols", 5},
-        {"v\na \xFF\n", "line 2 is too long or no UTF-8", 6}, {"v\na\0b\n", "holds a NUL byte", 6},
+        {"v\na b\nab\n", "line 3 is not two symbols", 9},      {"v\na b c\n", "line 2 is not two symbols", 8},
+        {"v\n a\n", "line 2 is not two symbols", 5},           {"v\na \n", "line 2 is not two symbols", 5},
+        {"v\na \xFF\n", "line 2 is too long or not UTF-8", 6}, {"v\na\0b\n", "contains a NUL byte", 6},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         void *side;

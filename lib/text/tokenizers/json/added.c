@@ -15,7 +15,7 @@ struct rows {
 
 static clf_status fail_added(const struct rows *rows, const char *key, const char *what, const char *piece)
 {
-    return clf__fail(CLF_FORMAT, "%s: \"%s\": %s (\"%.80s\"); download it again", rows->path, key, what,
+    return clf__fail(CLF_FORMAT, "%s: \"%s\": %s (\"%.80s\"); download the file again", rows->path, key, what,
                      piece);
 }
 
@@ -44,8 +44,8 @@ static clf_status make_rows(struct rows *rows, const struct clf__model_tokens *p
     }
     if ((size_t)rows->count > most) {
         return clf__fail(CLF_FORMAT,
-                         "%s: contains ids up to %d but %zu tokens, and config.json has a vocabulary of %d; "
-                         "download or save both again",
+                         "%s: ids up to %d for only %zu tokens, but config.json has a vocabulary of %d; "
+                         "download or save both files again",
                          rows->path, rows->count - 1, pieces->count + json_array_size(tokens), model_rows);
     }
     return clf__allocate(&rows->items, (size_t)rows->count, sizeof *rows->items);

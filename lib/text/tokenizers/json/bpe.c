@@ -51,7 +51,7 @@ static clf_status add_merge(struct bpe *model, const struct clf__node *node, con
     size_t left_size;
     if (!read_pair(row, &left, &left_size, &right)) {
         return clf__node_fail(node, CLF_FORMAT,
-                              "\"merges\": row %zu is not a pair of tokens; download it again", rank);
+                              "\"merges\": row %zu is not a pair of tokens; download the file again", rank);
     }
     char *whole = NULL;
     size_t right_size = strlen(right);
@@ -64,7 +64,7 @@ static clf_status add_merge(struct bpe *model, const struct clf__node *node, con
     if (first < 0 || second < 0 || result < 0) {
         status = clf__node_fail(node, CLF_FORMAT,
                                 "\"merges\": row %zu needs the token \"%.80s\", which \"vocab\" does not "
-                                "contain; download it again",
+                                "contain; download the file again",
                                 rank,
                                 first < 0    ? left
                                 : second < 0 ? right
@@ -112,7 +112,7 @@ static clf_status add_pairs_of(struct pairs *pairs, const struct clf__trie *trie
         if (pairs->steps > MOST_STEPS) {
             return clf__node_fail(
                 pairs->node, CLF_FORMAT,
-                "takes too long to load (its tokens are built from each other); use another tokenizer");
+                "loading takes too long (the tokens have too many pairs); use another tokenizer");
         }
         if (right >= 0) {
             CLF__TRY(add_pair(pairs, (struct pair){left, right, token->id}));
@@ -166,7 +166,7 @@ static clf_status read_merges(struct bpe *model, const struct clf__node *node,
     }
     size_t count = json_array_size(merges);
     if (!json_is_array(merges) || count > INT_MAX / 4) {
-        return clf__node_fail(node, CLF_FORMAT, "has no list \"merges\"; download it again");
+        return clf__node_fail(node, CLF_FORMAT, "has no list \"merges\"; download the file again");
     }
     CLF__TRY(clf__merges_create(&model->merges, (int)count));
     for (size_t rank = 0; rank < count; rank++) {
@@ -181,7 +181,7 @@ static clf_status read_options(struct bpe *model, const struct clf__node *node)
     const json_t *dropout = json_object_get(node->value, "dropout");
     if (dropout != NULL && !json_is_null(dropout) && json_number_value(dropout) != 0) {
         return clf__node_fail(node, CLF_UNSUPPORTED,
-                              "\"dropout\" is not null, which makes segmentation random; set it to null");
+                              "\"dropout\" is set, so segmentation would be random; set it to null");
     }
     CLF__TRY(clf__node_bool(node, "fuse_unk", &model->fuses_unknown));
     CLF__TRY(clf__node_bool(node, "byte_fallback", &model->falls_back));

@@ -25,14 +25,14 @@ struct making {
 
 static clf_status no_memory(const struct making *making)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", making->path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", making->path);
 }
 
 static clf_status damaged(const struct making *making)
 {
     return clf__fail(CLF_FORMAT,
-                     "%s: is damaged or not a SentencePiece model (token %d is empty, is not UTF-8 or has an "
-                     "invalid score); download it again",
+                     "%s: not a SentencePiece model, or damaged (token %d is empty, is not UTF-8 or has an "
+                     "invalid score); download the file again",
                      making->path, making->count);
 }
 

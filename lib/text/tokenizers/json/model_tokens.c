@@ -19,9 +19,10 @@ static clf_status add(struct clf__model_tokens *tokens, const struct clf__node *
                       json_int_t id)
 {
     if (id < 0 || id >= CLF__MAX_VOCABULARY) {
-        return clf__node_fail(node, CLF_FORMAT,
-                              "\"vocab\": the id of \"%.80s\" is %lld, not in 0 .. %d; download it again",
-                              token, (long long)id, (int)CLF__MAX_VOCABULARY - 1);
+        return clf__node_fail(
+            node, CLF_FORMAT,
+            "\"vocab\": the id of \"%.80s\" is %lld, not in 0 .. %d; download the file again", token,
+            (long long)id, (int)CLF__MAX_VOCABULARY - 1);
     }
     tokens->ids = id >= tokens->ids ? (int)id + 1 : tokens->ids;
     tokens->items[tokens->count++] = (struct clf__trie_token){token, strlen(token), (int32_t)id};
@@ -36,7 +37,7 @@ static clf_status read_object(struct clf__model_tokens *tokens, const struct clf
     {
         if (!json_is_integer(id)) {
             return clf__node_fail(node, CLF_FORMAT,
-                                  "\"vocab\": the id of \"%.80s\" is not an integer; download it again",
+                                  "\"vocab\": the id of \"%.80s\" is not an integer; download the file again",
                                   token);
         }
         CLF__TRY(add(tokens, node, token, json_integer_value(id)));
@@ -52,7 +53,7 @@ static clf_status read_list(struct clf__model_tokens *tokens, const struct clf__
         const char *token = json_string_value(json_array_get(row, 0));
         if (json_array_size(row) != 2 || token == NULL || !json_is_number(json_array_get(row, 1))) {
             return clf__node_fail(node, CLF_FORMAT,
-                                  "\"vocab\": row %zu is not [token, score]; download it again", i);
+                                  "\"vocab\": row %zu is not [token, score]; download the file again", i);
         }
         CLF__TRY(add(tokens, node, token, (json_int_t)i));
     }
@@ -69,7 +70,8 @@ static clf_status check_ids(const struct clf__model_tokens *tokens, const struct
         const struct clf__trie_token *token = &tokens->items[i];
         if (of[token->id] != NULL) {
             status = clf__node_fail(
-                node, CLF_FORMAT, "\"vocab\": \"%.80s\" and \"%.80s\" have the same id %d; download it again",
+                node, CLF_FORMAT,
+                "\"vocab\": \"%.80s\" and \"%.80s\" have the same id %d; download the file again",
                 of[token->id], token->text, (int)token->id);
         }
         of[token->id] = token->text;
@@ -85,7 +87,8 @@ clf_status clf__model_read_tokens(struct clf__model_tokens *out, const struct cl
     size_t count = kind->has_list ? json_array_size(vocab) : json_object_size(vocab);
     *out = (struct clf__model_tokens){.count = 0};
     if (count == 0 || count > CLF__MAX_VOCABULARY) {
-        return clf__node_fail(node, CLF_FORMAT, "\"vocab\" is not %s of 1 to %d tokens; download it again",
+        return clf__node_fail(node, CLF_FORMAT,
+                              "\"vocab\" is not %s of 1 to %d tokens; download the file again",
                               kind->has_list ? "a list" : "an object", (int)CLF__MAX_VOCABULARY);
     }
     CLF__TRY(clf__allocate(&out->items, count, sizeof *out->items));
@@ -110,11 +113,11 @@ clf_status clf__model_read_token(int32_t *id, const struct clf__node *node, cons
         return CLF_OK;
     }
     *id = clf__trie_find(trie, token, strlen(token));
-    return *id >= 0
-               ? CLF_OK
-               : clf__node_fail(node, CLF_FORMAT,
-                                "\"%s\" is \"%.80s\", which \"vocab\" does not contain; download it again",
-                                key, token);
+    return *id >= 0 ? CLF_OK
+                    : clf__node_fail(
+                          node, CLF_FORMAT,
+                          "\"%s\" is \"%.80s\", which \"vocab\" does not contain; download the file again",
+                          key, token);
 }
 
 void clf__model_byte_tokens(int32_t ids[256], const struct clf__trie *trie)

@@ -41,7 +41,7 @@ clf_status clf__node_check_keys(const struct clf__node *node, const char *known)
         if (!is_among(key, known)) {
             return clf__node_fail(node, CLF_UNSUPPORTED,
                                   "has the option \"%.40s\", which is not supported; save the tokenizer "
-                                  "without it, or use the files it was made from",
+                                  "without it, or use the files from which the tokenizer was converted",
                                   key);
         }
     }
@@ -58,7 +58,8 @@ clf_status clf__node_bool(const struct clf__node *node, const char *key, int *ou
 {
     const json_t *value = get(node, key);
     if (value != NULL && !json_is_boolean(value)) {
-        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is neither true nor false; download it again", key);
+        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is neither true nor false; download the file again",
+                              key);
     }
     *out = value != NULL ? json_is_true(value) : *out;
     return CLF_OK;
@@ -72,8 +73,9 @@ clf_status clf__node_int(const struct clf__node *node, const char *key, int low,
     }
     json_int_t number = json_integer_value(value);
     if (!json_is_integer(value) || number < low || number > high) {
-        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is not an integer from %d to %d; download it again",
-                              key, low, high);
+        return clf__node_fail(node, CLF_FORMAT,
+                              "\"%s\" is not an integer from %d to %d; download the file again", key, low,
+                              high);
     }
     *out = (int)number;
     return CLF_OK;
@@ -83,7 +85,7 @@ clf_status clf__node_string(const struct clf__node *node, const char *key, const
 {
     const json_t *value = get(node, key);
     if (value != NULL && !json_is_string(value)) {
-        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is not a string; download it again", key);
+        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is not a string; download the file again", key);
     }
     *out = value != NULL ? json_string_value(value) : *out;
     return CLF_OK;
@@ -93,7 +95,8 @@ clf_status clf__node_need_string(const struct clf__node *node, const char *key, 
 {
     *out = NULL;
     CLF__TRY(clf__node_string(node, key, out));
-    return *out != NULL ? CLF_OK : clf__node_fail(node, CLF_FORMAT, "has no \"%s\"; download it again", key);
+    return *out != NULL ? CLF_OK
+                        : clf__node_fail(node, CLF_FORMAT, "has no \"%s\"; download the file again", key);
 }
 
 clf_status clf__node_character(const struct clf__node *node, const char *key, int32_t *out)
@@ -109,7 +112,8 @@ clf_status clf__node_character(const struct clf__node *node, const char *key, in
         U8_NEXT((const uint8_t *)text, at, size, character);
     }
     if (character < 0 || at != size) {
-        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is not a single character; download it again", key);
+        return clf__node_fail(node, CLF_FORMAT, "\"%s\" is not a single character; download the file again",
+                              key);
     }
     *out = character;
     return CLF_OK;

@@ -46,7 +46,8 @@ static clf_status read_sequence(struct clf__chain *chain, const struct clf__part
 {
     const json_t *members = json_object_get(node->value, section->members);
     if (!json_is_array(members)) {
-        return clf__node_fail(node, CLF_FORMAT, "has no list \"%s\"; download it again", section->members);
+        return clf__node_fail(node, CLF_FORMAT, "has no list \"%s\"; download the file again",
+                              section->members);
     }
     for (size_t i = 0; i < json_array_size(members); i++) {
         CLF__TRY(clf__chain_read(chain, section, json_array_get(members, i), node->path));
@@ -62,7 +63,7 @@ clf_status clf__chain_read(struct clf__chain *chain, const struct clf__part_sect
         return CLF_OK;
     }
     if (!json_is_object(value)) {
-        return clf__node_fail(&node, CLF_FORMAT, "is not an object; download it again");
+        return clf__node_fail(&node, CLF_FORMAT, "is not an object; download the file again");
     }
     const char *name;
     CLF__TRY(clf__node_need_string(&node, "type", &name));
@@ -80,7 +81,7 @@ clf_status clf__chain_read(struct clf__chain *chain, const struct clf__part_sect
     node.part = NULL;
     return clf__node_fail(
         &node, CLF_UNSUPPORTED,
-        "the part \"%.40s\" is not supported; use the files that the tokenizer was made from", name);
+        "the part \"%.40s\" is not supported; use the files from which the tokenizer was converted", name);
 }
 
 clf_status clf__chain_run(const struct clf__chain *chain, struct clf__word_list *words,
@@ -95,8 +96,8 @@ clf_status clf__chain_run(const struct clf__chain *chain, struct clf__word_list 
         status = chain->steps[i].kind->run(chain->steps[i].state, spare, words);
         if (spare->is_full) {
             status = clf__fail(CLF_TEXT,
-                               "%s, %s: produces more than %zu bytes from a text of %zu; use the files that "
-                               "the tokenizer was made from",
+                               "%s, %s: produces more than %zu bytes from a text of %zu; use the files from "
+                               "which the tokenizer was converted",
                                chain->where, chain->steps[i].kind->name, most, size);
         }
         spare->most = 0;

@@ -24,8 +24,10 @@ static clf_status compile(struct clf__pattern *out, const struct clf__node *node
     PCRE2_SIZE offset = 0;
     char *translated = NULL;
     if (strlen(expression) > MAX_EXPRESSION) {
-        return clf__node_fail(node, CLF_UNSUPPORTED, "the pattern has %zu bytes; at most %d are supported",
-                              strlen(expression), MAX_EXPRESSION);
+        return clf__node_fail(
+            node, CLF_UNSUPPORTED,
+            "the pattern has %zu bytes, but at most %d are supported; use another tokenizer",
+            strlen(expression), MAX_EXPRESSION);
     }
     CLF__TRY(clf__ruby_translate(&translated, node, expression));
     out->code = pcre2_compile((PCRE2_SPTR)translated, PCRE2_ZERO_TERMINATED,
@@ -36,8 +38,8 @@ static clf_status compile(struct clf__pattern *out, const struct clf__node *node
         PCRE2_UCHAR why[120] = "";
         pcre2_get_error_message(error, why, sizeof why);
         return clf__node_fail(node, CLF_UNSUPPORTED,
-                              "the pattern \"%.80s\" is not supported (PCRE2: %s); use the files that the "
-                              "tokenizer was made from",
+                              "the pattern \"%.80s\" is not supported (PCRE2: %s); use the files from which "
+                              "the tokenizer was converted",
                               expression, (const char *)why);
     }
     pcre2_jit_compile(out->code, PCRE2_JIT_COMPLETE); /* optional: matching is slower without JIT */
@@ -50,9 +52,9 @@ static clf_status read_pattern(struct clf__pattern *out, const struct clf__node 
     const char *literal = json_string_value(json_object_get(value, "String"));
     const char *expression = json_string_value(json_object_get(value, "Regex"));
     if ((literal == NULL) == (expression == NULL) || json_object_size(value) != 1) {
-        return clf__node_fail(node, CLF_FORMAT,
-                              "\"%s\" is neither {\"String\": ...} nor {\"Regex\": ...}; download it again",
-                              key);
+        return clf__node_fail(
+            node, CLF_FORMAT,
+            "\"%s\" is neither {\"String\": ...} nor {\"Regex\": ...}; download the file again", key);
     }
     CLF__TRY(clf__format(&out->where, "%s: \"%s\", %s", node->path, node->section, node->part));
     if (expression != NULL) {

@@ -328,14 +328,14 @@ static clf_status read_model(struct pipeline *pipeline, struct clf__pipeline_res
     struct clf__node node = {.value = json_object_get(root, "model"), .path = path, .section = "model"};
     struct clf__model_tokens tokens;
     if (!json_is_object(node.value)) {
-        return clf__node_fail(&node, CLF_FORMAT, "is not an object; download it again");
+        return clf__node_fail(&node, CLF_FORMAT, "is not an object; download the file again");
     }
     CLF__TRY(clf__model_find(&pipeline->kind, &node));
     node.part = pipeline->kind->name;
     CLF__TRY(clf__node_check_keys(&node, pipeline->kind->keys));
     const json_t *merges = json_object_get(node.value, "merges");
     if (options->source == CLF__PIPELINE_JSON && (json_is_true(merges) || json_is_string(merges))) {
-        return clf__node_fail(&node, CLF_FORMAT, "has no list \"merges\"; download it again");
+        return clf__node_fail(&node, CLF_FORMAT, "has no list \"merges\"; download the file again");
     }
     CLF__TRY(clf__model_read_tokens(&tokens, &node, pipeline->kind));
     clf_status status = clf__added_vocabulary(&out->vocabulary, root, path, &tokens, options);
@@ -373,9 +373,9 @@ static clf_status check_template(const struct clf__pipeline_result *result, cons
     for (int i = 0; i < CLF__TEMPLATE_IDS; i++) {
         if (template->before[i] >= result->vocabulary.size ||
             template->behind[i] >= result->vocabulary.size) {
-            return clf__fail(CLF_FORMAT,
-                             "%s: \"post_processor\": contains an id that has no token; download it again",
-                             path);
+            return clf__fail(
+                CLF_FORMAT,
+                "%s: \"post_processor\": contains an id that has no token; download the file again", path);
         }
     }
     return CLF_OK;

@@ -123,7 +123,8 @@ static clf_status read_behaviour(enum clf__split *out, const struct clf__node *n
     }
     return clf__node_fail(
         node, CLF_UNSUPPORTED,
-        "the behavior \"%.40s\" is not supported; use the files that the tokenizer was made from", name);
+        "the behavior \"%.40s\" is not supported; use the files from which the tokenizer was converted",
+        name);
 }
 
 struct split {
@@ -234,8 +235,9 @@ static clf_status read_delimiter(void **state, const struct clf__node *node)
 {
     struct split split = {.behaviour = CLF__SPLIT_REMOVED, .delimiter = -1};
     CLF__TRY(clf__node_character(node, "delimiter", &split.delimiter));
-    return split.delimiter >= 0 ? keep_split(state, &split)
-                                : clf__node_fail(node, CLF_FORMAT, "has no \"delimiter\"; download it again");
+    return split.delimiter >= 0
+               ? keep_split(state, &split)
+               : clf__node_fail(node, CLF_FORMAT, "has no \"delimiter\"; download the file again");
 }
 
 static int is_delimiter(const void *state, UChar32 character)

@@ -34,7 +34,8 @@ static clf_status read_table(struct table *table, const struct clf__node *node, 
     char *where = NULL;
     CLF__TRY(clf__allocate(&table->bytes, strlen(text) + 1, 1));
     if (!clf__base64_decode(table->bytes, &size, text, strlen(text))) {
-        return clf__node_fail(node, CLF_FORMAT, "\"precompiled_charsmap\" is not base64; download it again");
+        return clf__node_fail(node, CLF_FORMAT,
+                              "\"precompiled_charsmap\" is not base64; download the file again");
     }
     CLF__TRY(clf__format(&where, "%s: \"%s\", %s", node->path, node->section, node->part));
     clf_status status = clf__charsmap_check(&table->map, (struct clf__span){table->bytes, size}, where);
@@ -43,7 +44,7 @@ static clf_status read_table(struct table *table, const struct clf__node *node, 
         &table->map.texts; /* the last replacement may end with the zero byte after the data */
     if (status == CLF_OK && clf__utf8_valid_prefix((const char *)texts->bytes, texts->size) != texts->size) {
         status = clf__node_fail(node, CLF_FORMAT,
-                                "\"precompiled_charsmap\" produces invalid UTF-8; download it again");
+                                "\"precompiled_charsmap\" produces invalid UTF-8; download the file again");
     }
     for (int c = 1; status == CLF_OK && c < 0x80; c++) {
         const char letter = (char)c;

@@ -9,7 +9,7 @@
 
 static clf_status no_memory(const char *path)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", path);
 }
 
 /* Returns the first Precompiled of the file's normalizer, at most one level deep; borrowed, or NULL. */
@@ -74,9 +74,10 @@ static clf_status set_unknown_id(json_t *model, const char *path, const char *un
                                                                                           : no_memory(path);
         }
     }
-    return clf__fail(CLF_FORMAT,
-                     "%s: \"model\", Unigram: \"vocab\" has no \"%.80s\" with score 0; download it again",
-                     path, unknown);
+    return clf__fail(
+        CLF_FORMAT,
+        "%s: \"model\", Unigram: \"vocab\" has no \"%.80s\" with score 0; download the file again", path,
+        unknown);
 }
 
 static clf_status set_model(json_t *root, const char *path, const struct clf__rebuilt_settings *settings)
@@ -85,7 +86,7 @@ static clf_status set_model(json_t *root, const char *path, const struct clf__re
     json_t *model = json_object_get(root, "model"), *options = NULL;
     const char *type = json_string_value(json_object_get(model, "type"));
     if (!json_is_object(model)) {
-        return clf__fail(CLF_FORMAT, "%s: \"model\": is not an object; download it again", path);
+        return clf__fail(CLF_FORMAT, "%s: \"model\": is not an object; download the file again", path);
     }
     if (type != NULL && strcmp(type, row->model) != 0) {
         return clf__fail(CLF_UNSUPPORTED,

@@ -47,8 +47,8 @@ static const struct {
 static clf_status refuse(const struct clf__node *node, const char *what, const char *expression)
 {
     return clf__node_fail(node, CLF_UNSUPPORTED,
-                          "the pattern \"%.80s\" contains %s, which is not supported; use the files that the "
-                          "tokenizer was made from",
+                          "the pattern \"%.80s\" contains %s, which is not supported; use the files from "
+                          "which the tokenizer was converted",
                           expression, what);
 }
 
@@ -70,7 +70,7 @@ static clf_status add_escape(char **out, const char **at, int inside, const stru
 {
     char letter = **at;
     if (letter == '\0') {
-        return refuse(node, "a backslash at its end", expression);
+        return refuse(node, "a backslash at the end", expression);
     }
     ++*at;
     if (letter == 'u') {
@@ -96,7 +96,7 @@ static clf_status add_posix_class(char **out, const char **at, const struct clf_
             return clf__append(out, "%s", posix_classes[i].members);
         }
     }
-    return refuse(node, "a POSIX class with another name", expression);
+    return refuse(node, "an unknown POSIX class", expression);
 }
 
 /* Translates a class, starting at its bracket. */
@@ -106,7 +106,7 @@ static clf_status add_class(char **out, const char **at, const struct clf__node 
     CLF__TRY(clf__append(out, "[%s", is_negated ? "^" : ""));
     for (*at += 1 + is_negated; **at != ']' || is_first; is_first = 0) {
         if (**at == '\0') {
-            return refuse(node, "a class without an end", expression);
+            return refuse(node, "a class without a closing bracket", expression);
         }
         if (strncmp(*at, "[:", 2) == 0) {
             CLF__TRY(add_posix_class(out, at, node, expression));

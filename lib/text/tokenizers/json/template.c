@@ -17,7 +17,7 @@ static clf_status add(struct ids *ids, const struct clf__node *node, const json_
     json_int_t number = json_integer_value(id);
     if (!json_is_integer(id) || number < 0 || number > INT_MAX) {
         return clf__node_fail(node, CLF_FORMAT,
-                              "contains an id that is not a non-negative integer; download it again");
+                              "contains an id that is not a non-negative integer; download the file again");
     }
     if (ids->count == CLF__TEMPLATE_IDS) {
         return clf__node_fail(node, CLF_UNSUPPORTED,
@@ -48,7 +48,7 @@ static clf_status add_template_item(struct sides *out, const struct clf__node *n
         json_object_get(json_object_get(json_object_get(node->value, "special_tokens"), name), "ids");
     if (!json_is_array(ids)) {
         return clf__node_fail(node, CLF_FORMAT,
-                              "\"special_tokens\" has no ids for \"%.80s\"; download it again", name);
+                              "\"special_tokens\" has no ids for \"%.80s\"; download the file again", name);
     }
     for (size_t i = 0; i < json_array_size(ids); i++) {
         CLF__TRY(add(*is_behind ? &out->behind : &out->before, node, json_array_get(ids, i)));
@@ -64,9 +64,9 @@ static clf_status read_template(struct sides *out, const struct clf__node *node)
     for (size_t i = 0; i < json_array_size(single); i++) {
         CLF__TRY(add_template_item(out, node, json_array_get(single, i), &is_behind));
     }
-    return is_behind
-               ? CLF_OK
-               : clf__node_fail(node, CLF_FORMAT, "\"single\" contains no text \"A\"; download it again");
+    return is_behind ? CLF_OK
+                     : clf__node_fail(node, CLF_FORMAT,
+                                      "\"single\" contains no text \"A\"; download the file again");
 }
 
 /* Reads [token, id] at "cls" and "sep". */
@@ -126,7 +126,7 @@ static clf_status read_processor(struct clf__template *out, const json_t *value,
         return CLF_OK;
     }
     if (!json_is_object(value)) {
-        return clf__node_fail(&node, CLF_FORMAT, "is not an object; download it again");
+        return clf__node_fail(&node, CLF_FORMAT, "is not an object; download the file again");
     }
     CLF__TRY(clf__node_need_string(&node, "type", &node.part));
     const json_t *members = json_object_get(value, "processors");
@@ -136,7 +136,7 @@ static clf_status read_processor(struct clf__template *out, const json_t *value,
         }
         return json_is_array(members)
                    ? CLF_OK
-                   : clf__node_fail(&node, CLF_FORMAT, "has no list \"processors\"; download it again");
+                   : clf__node_fail(&node, CLF_FORMAT, "has no list \"processors\"; download the file again");
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, node.part) == 0) {
@@ -146,7 +146,7 @@ static clf_status read_processor(struct clf__template *out, const json_t *value,
         }
     }
     return clf__node_fail(&node, CLF_UNSUPPORTED,
-                          "this part is not supported; use the files that the tokenizer was made from");
+                          "this part is not supported; use the files from which the tokenizer was converted");
 }
 
 clf_status clf__template_read(struct clf__template *out, const json_t *value, const char *path)

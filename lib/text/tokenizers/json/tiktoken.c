@@ -24,7 +24,8 @@ struct reading {
 
 static clf_status damaged(const struct reading *reading, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: line %d %s; download it again", reading->path, reading->rank + 1, what);
+    return clf__fail(CLF_FORMAT, "%s: line %d %s; download the file again", reading->path, reading->rank + 1,
+                     what);
 }
 
 /* Writes bytes as byte-level characters, NUL-terminated. */
@@ -55,7 +56,7 @@ static clf_status add_token(struct reading *reading, const char *text, size_t le
     }
     return json_object_set_new(reading->vocab, token, json_integer(reading->rank)) == 0
                ? CLF_OK
-               : clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
+               : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", reading->path);
 }
 
 /* Ranks must equal the line index, without sign or leading zeros. */
@@ -80,7 +81,7 @@ static clf_status check_bytes(const struct reading *reading)
         char token[3];
         write_token(token, bytes, 1);
         if (json_object_get(reading->vocab, token) == NULL) {
-            return clf__fail(CLF_FORMAT, "%s: has no token for the byte 0x%02x; download it again",
+            return clf__fail(CLF_FORMAT, "%s: no token for the byte 0x%02x; download the file again",
                              reading->path, (unsigned)byte);
         }
     }
@@ -105,10 +106,10 @@ static clf_status read_lines(struct reading *reading, const char *text, size_t s
     int languages = clf__speech_room(reading->rank, rows);
     return languages >= 1 && languages <= CLF__SPEECH_LANGUAGES
                ? CLF_OK
-               : clf__fail(CLF_FORMAT,
-                           "%s: has %d tokens, which does not match a model with %d ids; use the file of "
-                           "this model",
-                           reading->path, reading->rank, rows);
+               : clf__fail(
+                     CLF_FORMAT,
+                     "%s: %d tokens, which does not match a model with %d ids; use the file of this model",
+                     reading->path, reading->rank, rows);
 }
 
 static clf_status read_file(struct reading *reading, int rows)
@@ -120,7 +121,7 @@ static clf_status read_file(struct reading *reading, int rows)
     clf_status status =
         reading->vocab != NULL
             ? read_lines(reading, text, size, rows)
-            : clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
+            : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", reading->path);
     clf__free(text);
     return status;
 }
@@ -163,7 +164,7 @@ static clf_status make(json_t **out, const struct reading *reading, const struct
     }
     json_decref(*out);
     *out = NULL;
-    return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
+    return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", reading->path);
 }
 
 clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
@@ -191,7 +192,8 @@ static clf_status read_vocabulary(struct reading *reading, struct clf__token_lis
     reading->vocab = json_object();
     reading->rank = clf__vocabulary_id(vocabulary, first, strlen(first));
     if (reading->rank < 0) {
-        return clf__fail(CLF_FORMAT, "%s: has no token %s; download it again", reading->path, first);
+        return clf__fail(CLF_FORMAT, "%s: the token %s is missing; download the file again", reading->path,
+                         first);
     }
     int failed = reading->vocab == NULL;
     for (int id = 0; id < reading->rank; id++) {
@@ -199,7 +201,7 @@ static clf_status read_vocabulary(struct reading *reading, struct clf__token_lis
         failed |= *token != '\0' && json_object_set_new(reading->vocab, token, json_integer(id)) != 0;
     }
     if (failed) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", reading->path);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", reading->path);
     }
     for (int id = reading->rank; id < vocabulary->size; id++) {
         CLF__TRY(clf__token_list_add(specials, vocabulary->tokens[id], strlen(vocabulary->tokens[id]), 0));

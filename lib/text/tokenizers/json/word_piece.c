@@ -32,7 +32,7 @@ static clf_status read_model(struct word_piece *model, const struct clf__node *n
     CLF__TRY(clf__trie_build(&model->trie, tokens->items, tokens->count));
     CLF__TRY(clf__model_read_token(&model->unknown, node, "unk_token", &model->trie));
     if (model->unknown < 0) {
-        return clf__node_fail(node, CLF_FORMAT, "has no \"unk_token\"; download it again");
+        return clf__node_fail(node, CLF_FORMAT, "has no \"unk_token\"; download the file again");
     }
     model->has_prefix = *prefix != '\0';
     for (size_t i = 0; prefix[i] != '\0' && (i == 0 || model->inside != 0); i++) {

@@ -86,7 +86,7 @@ static clf_status take(struct clf__moses_abbreviations *out, const char *text, s
     struct clf__token_list always = {.text = NULL}, numeric = {.text = NULL};
     clf_status status = memchr(text, '\0', size) == NULL && clf__utf8_valid_prefix(text, size) == size
                             ? read_lines(&always, &numeric, text)
-                            : clf__fail(CLF_FORMAT, "%s: is not UTF-8 text; download it again", path);
+                            : clf__fail(CLF_FORMAT, "%s: not UTF-8 text; download the file again", path);
     if (status == CLF_OK && always.count > 0) {
         status = clf__vocabulary_take(&out->always, &always, path);
     }

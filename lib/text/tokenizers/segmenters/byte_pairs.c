@@ -97,7 +97,7 @@ static int next_pair(struct line *out, const char **text, int *damaged)
 
 static clf_status damaged(const char *path, int rank, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: pair %d %s; download it again", path, rank + 1, what);
+    return clf__fail(CLF_FORMAT, "%s: pair %d %s; download the file again", path, rank + 1, what);
 }
 
 /* Adds every symbol that a merge produces. */
@@ -163,9 +163,10 @@ clf_status clf__byte_pairs_read(struct clf__byte_pairs *out, const char *path)
     size_t size;
     CLF__TRY(clf__file_read(&text, &size, path, MAX_FILE_BYTES));
     *out = (struct clf__byte_pairs){.symbols = {.size = 0}};
-    clf_status status = memchr(text, '\0', size) == NULL
-                            ? read_text(out, text, path)
-                            : clf__fail(CLF_FORMAT, "%s: holds a NUL byte; download it again", path);
+    clf_status status =
+        memchr(text, '\0', size) == NULL
+            ? read_text(out, text, path)
+            : clf__fail(CLF_FORMAT, "%s: the file contains a NUL byte; download the file again", path);
     clf__free(text);
     if (status != CLF_OK) {
         clf__byte_pairs_free(out);

@@ -61,12 +61,12 @@ static const char *check_value(const struct clf__charsmap *map, uint32_t value)
 {
     const struct clf__span *texts = &map->texts;
     if (value >= texts->size || (value > 0 && texts->bytes[value - 1] != '\0')) {
-        return "its normaliser table points outside itself";
+        return "the normalizer table points outside the table";
     }
     size_t rest = texts->size - value;
     size_t most = rest < MAX_REPLACEMENT_BYTES + 1 ? rest : MAX_REPLACEMENT_BYTES + 1;
     return strnlen((const char *)texts->bytes + value, most) > MAX_REPLACEMENT_BYTES
-               ? "its normaliser has a replacement of more than 1,024 bytes"
+               ? "the normalizer has a replacement of more than 1,024 bytes"
                : NULL;
 }
 
@@ -118,7 +118,7 @@ static int walk_below(struct walk *walk, uint32_t position, int depth)
     const struct clf__charsmap *map = walk->map;
     uint32_t unit = unit_at(map, position), base = position ^ unit_offset(unit);
     if ((base | 0xFF) >= map->unit_count) {
-        return fail_walk(walk, "its normaliser table points outside itself");
+        return fail_walk(walk, "the normalizer table points outside the table");
     }
     const char *wrong = unit_has_value(unit) ? check_value(map, value_at(map, base)) : NULL;
     if (wrong) {
@@ -128,15 +128,15 @@ static int walk_below(struct walk *walk, uint32_t position, int depth)
     for (uint32_t i = base > 0 ? walk->ends[base - 1] : 0; i < walk->ends[base]; i++) {
         uint32_t child = walk->children[i];
         if (depth == MAX_KEY_BYTES || (!walk->nodes[child].is_known && !walk_below(walk, child, depth + 1))) {
-            return walk->wrong ? 0 : fail_walk(walk, "its normaliser has keys of more than 255 bytes");
+            return walk->wrong ? 0 : fail_walk(walk, "the normalizer has keys of more than 255 bytes");
         }
         const struct below *below = &walk->nodes[child];
         int matches = below->matches + unit_has_value(unit_at(map, child));
         if (matches > MAX_MATCHES) {
-            return fail_walk(walk, "its normaliser has more than 32 keys with a common prefix");
+            return fail_walk(walk, "the normalizer has more than 32 keys with a common prefix");
         }
         if (depth + 1 + below->bytes > MAX_KEY_BYTES) {
-            return fail_walk(walk, "its normaliser has keys of more than 255 bytes");
+            return fail_walk(walk, "the normalizer has keys of more than 255 bytes");
         }
         found.matches = (uint8_t)(matches > found.matches ? matches : found.matches);
         found.bytes = (uint8_t)(below->bytes + 1 > found.bytes ? below->bytes + 1 : found.bytes);
@@ -147,8 +147,8 @@ static int walk_below(struct walk *walk, uint32_t position, int depth)
 
 static clf_status fail_table(const char *path, const char *wrong)
 {
-    return clf__fail(CLF_FORMAT, "%s: is damaged or not a SentencePiece model (%s); download it again", path,
-                     wrong);
+    return clf__fail(CLF_FORMAT, "%s: not a SentencePiece model, or damaged (%s); download the file again",
+                     path, wrong);
 }
 
 clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes, const char *path)
@@ -158,12 +158,12 @@ clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes
         return CLF_OK;
     }
     if (bytes.size > MAX_TABLE_BYTES) {
-        return fail_table(path, "its normaliser table has more than 16 MiB");
+        return fail_table(path, "the normalizer table has more than 16 MiB");
     }
     struct clf__charsmap first = {.units = bytes.bytes, .unit_count = 1};
     uint32_t trie_size = bytes.size >= 4 ? unit_at(&first, 0) : 0;
     if (trie_size == 0 || trie_size % 4 != 0 || trie_size > bytes.size - 4) {
-        return fail_table(path, "its normaliser table is truncated");
+        return fail_table(path, "the normalizer table is truncated");
     }
     struct clf__charsmap map = {.units = bytes.bytes + 4, .unit_count = trie_size / 4};
     map.texts = (struct clf__span){map.units + trie_size, bytes.size - 4 - trie_size};

@@ -40,7 +40,8 @@ static clf_status refuse_missing(const struct clf__segmenter_folder *folder,
                                  const struct clf__vocabulary *target)
 {
     int is_bytes = !clf__segmenter_has_sentencepiece(target);
-    return clf__fail(CLF_FILE, "%s/%s: is missing, and the vocabulary contains %s; download the file",
+    return clf__fail(CLF_FILE,
+                     "%s/%s: the file is missing, but the vocabulary contains %s; download the file",
                      folder->path, is_bytes ? "merges.txt" : "source.spm",
                      is_bytes ? "byte-level tokens" : "SentencePiece tokens");
 }

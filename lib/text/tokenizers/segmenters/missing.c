@@ -7,8 +7,8 @@ static clf_status missing_open(void **state, const struct clf__segmenter_folder 
 {
     char *sentence = NULL;
     (void)target;
-    CLF__TRY(clf__format(&sentence, "%s: has no file for segmenting text into its tokens; copy %s",
-                         folder->path, folder->model));
+    CLF__TRY(clf__format(&sentence, "%s: no file to segment text into tokens; copy %s", folder->path,
+                         folder->model));
     *state = sentence;
     return CLF_OK;
 }

@@ -84,7 +84,7 @@ static clf_status fsmt_open(void **state, const struct clf__segmenter_folder *fo
     if (U_FAILURE(error)) {
         moses_free(side);
         *state = NULL;
-        return clf__fail(CLF_OUT_OF_MEMORY, "no host memory left for ICU");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for ICU");
     }
     return CLF_OK;
 }
@@ -132,7 +132,7 @@ static clf_status moses_segment(const void *state, const char *text, size_t size
     CLF__TRY(clf__allocate(&lower, (size_t)room, 1));
     int32_t length = ucasemap_utf8ToLower(side->case_map, lower, room, text, (int32_t)size, &error);
     clf_status status = U_SUCCESS(error) ? cut(side, lower, (size_t)length, function, user)
-                                         : clf__fail(CLF_TEXT, "the line cannot be put in lower case");
+                                         : clf__fail(CLF_TEXT, "a line cannot be converted to lower case");
     clf__free(lower);
     return status;
 }

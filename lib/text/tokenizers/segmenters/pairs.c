@@ -40,7 +40,8 @@ struct reading {
 
 static clf_status damaged(const struct reading *reading, const char *what)
 {
-    return clf__fail(CLF_FORMAT, "%s: line %zu %s; download it again", reading->path, reading->number, what);
+    return clf__fail(CLF_FORMAT, "%s: line %zu %s; download the file again", reading->path, reading->number,
+                     what);
 }
 
 /* Returns the next line of *text without its line ending; NULL: end of file. */
@@ -116,7 +117,7 @@ static clf_status read_pair(struct line *out, const struct reading *reading, con
         return damaged(reading, "is not two symbols separated by a space");
     }
     if (size > MOST_PIECE || clf__utf8_valid_prefix(line, size) != size) {
-        return damaged(reading, "is too long or no UTF-8");
+        return damaged(reading, "is too long or not UTF-8");
     }
     *out = (struct line){line, space + 1, (size_t)(space - line), (size_t)(line + size - space - 1)};
     return CLF_OK;
@@ -169,7 +170,8 @@ static clf_status read_text(struct reading *reading, size_t size)
 {
     struct clf__pairs *pairs = reading->pairs;
     if (memchr(reading->text, '\0', size) != NULL) {
-        return clf__fail(CLF_FORMAT, "%s: holds a NUL byte; download it again", reading->path);
+        return clf__fail(CLF_FORMAT, "%s: the file contains a NUL byte; download the file again",
+                         reading->path);
     }
     CLF__TRY(each_pair(reading, add_symbols));
     CLF__TRY(clf__vocabulary_take(&pairs->symbols, &reading->tokens, reading->path));

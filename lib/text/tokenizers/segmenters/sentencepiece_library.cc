@@ -51,7 +51,7 @@ template <typename Body> clf_status guard(const char *path, Body body) noexcept
     } catch (const std::bad_alloc &) {
         return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory for SentencePiece", path);
     } catch (const std::exception &error) {
-        return clf__fail(CLF_FORMAT, "%s: SentencePiece fails: %s", path, error.what());
+        return clf__fail(CLF_FORMAT, "%s: SentencePiece failed: %s", path, error.what());
     } catch (...) {
         return clf__fail(CLF_FORMAT, "%s: SentencePiece fails", path);
     }
@@ -72,7 +72,7 @@ clf_status add_to_bucket(void *user, const clf__spm_piece *piece)
     auto place = buckets->pieces.insert(std::string_view(piece->text, piece->size)).first;
     if (buckets->pieces.bucket_size(buckets->pieces.bucket(*place)) > MOST_IN_BUCKET) {
         return clf__fail(CLF_FORMAT,
-                         "%s: takes too long to load (hashes of its tokens collide); use another model",
+                         "%s: loading takes too long (hash collisions of the tokens); use another model",
                          buckets->path);
     }
     return CLF_OK;
@@ -110,7 +110,7 @@ clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *
         auto loaded = model->processor.LoadFromSerializedProto({static_cast<const char *>(bytes), size});
         if (!loaded.ok()) {
             clf__log(CLF_LOG_DEBUG, "%s: %s", path, loaded.ToString().c_str());
-            return clf__fail(CLF_FORMAT, "%s: is damaged or not a SentencePiece model; download it again",
+            return clf__fail(CLF_FORMAT, "%s: not a SentencePiece model, or damaged; download the file again",
                              path);
         }
         return CLF_OK;
@@ -180,7 +180,7 @@ clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t
     size_t room = CLF__NORMALISED_BYTES;
     *fit = clf__charsmap_fit(&model->tables.normaliser, text, size, &room);
     if (*fit < size && *fit < LEAST_FIT) {
-        return clf__fail(CLF_TEXT, "%s: the normaliser makes more than %d bytes from %zu; download it again",
+        return clf__fail(CLF_TEXT, "%s: the normalizer produces more than %d bytes from %zu; download the file again",
                          model->path.c_str(), static_cast<int>(CLF__NORMALISED_BYTES), size);
     }
     return CLF_OK;
@@ -222,7 +222,7 @@ clf_status check_output(const clf__sentencepiece *model, const std::vector<std::
     }
     size_t room = CLF__NORMALISED_BYTES + GROWTH * text.size();
     if (clf__charsmap_fit(&model->tables.denormaliser, text.data(), text.size(), &room) < text.size()) {
-        return clf__fail(CLF_FORMAT, "%s: the output normaliser expands %zu bytes too far; download it again",
+        return clf__fail(CLF_FORMAT, "%s: the output normalizer expands %zu bytes too far; download the file again",
                          model->path.c_str(), text.size());
     }
     return CLF_OK;
@@ -244,7 +244,7 @@ clf_status clf__sentencepiece_decode(const struct clf__sentencepiece *model, cha
         }
         /* Only malformed tables in the model can produce invalid UTF-8. */
         if (clf__utf8_valid_prefix(joined.data(), joined.size()) != joined.size()) {
-            return clf__fail(CLF_FORMAT, "%s: decodes to text that is not UTF-8; download it again",
+            return clf__fail(CLF_FORMAT, "%s: decoded text is not UTF-8; download the file again",
                              model->path.c_str());
         }
         for (char &byte : joined) {

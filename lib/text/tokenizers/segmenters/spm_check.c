@@ -106,7 +106,7 @@ struct check {
 
 static clf_status damaged(const struct check *check, const char *where)
 {
-    return clf__fail(CLF_FORMAT, "%s: is damaged or not a SentencePiece model (%s); download it again",
+    return clf__fail(CLF_FORMAT, "%s: not a SentencePiece model, or damaged (%s); download the file again",
                      check->path, where);
 }
 
@@ -159,7 +159,7 @@ static clf_status check_piece(struct check *check, struct clf__span piece)
     while (piece.size > 0) {
         struct field field;
         if (!next_field(&piece, &field)) {
-            return damaged(check, "a piece is cut");
+            return damaged(check, "a token is truncated");
         }
         if (is_bytes(&field, PIECE_TEXT)) {
             text = field.value;
@@ -179,14 +179,14 @@ static clf_status check_sample(struct check *check, const struct field *field)
     }
     size_t fit = clf__charsmap_fit(&check->tables.normaliser, (const char *)field->value.bytes,
                                    field->value.size, &check->self_test_room);
-    return fit < field->value.size ? damaged(check, "its self-test has more than 65,536 bytes of text")
+    return fit < field->value.size ? damaged(check, "the self-test has more than 65,536 bytes of text")
                                    : CLF_OK;
 }
 
 static clf_status check_self_test(struct check *check, const struct field *field)
 {
     return is_bytes(field, SELF_TEST_SAMPLE)
-               ? walk_fields(check, field->value, check_sample, "its self-test is cut")
+               ? walk_fields(check, field->value, check_sample, "the self-test is truncated")
                : CLF_OK;
 }
 
@@ -197,14 +197,14 @@ static clf_status check_tables(struct check *check, const struct field *field)
         return CLF_OK;
     }
     check->table = is_normaliser ? &check->tables.normaliser : &check->tables.denormaliser;
-    return walk_fields(check, field->value, check_table, "its normaliser is cut");
+    return walk_fields(check, field->value, check_table, "the normalizer is truncated");
 }
 
 /* Checks texts; called after the tables are known. */
 static clf_status check_texts(struct check *check, const struct field *field)
 {
     if (is_bytes(field, MODEL_SELF_TEST)) {
-        return walk_fields(check, field->value, check_self_test, "its self-test is cut");
+        return walk_fields(check, field->value, check_self_test, "the self-test is truncated");
     }
     return is_bytes(field, MODEL_PIECE) ? check_piece(check, field->value) : CLF_OK;
 }
@@ -236,7 +236,7 @@ static clf_status check_symbols(struct check *check)
             depth--;
         }
         if (depth == MAX_NESTED_SYMBOLS) {
-            return damaged(check, "more than 64 of its symbols have a common prefix");
+            return damaged(check, "more than 64 symbols have a common prefix");
         }
         nested[depth++] = &check->symbols[i];
     }
@@ -247,7 +247,7 @@ clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, siz
 {
     *out = (struct clf__spm_tables){0};
     if (size == 0) {
-        return clf__fail(CLF_FORMAT, "%s: is empty; download it again", path);
+        return clf__fail(CLF_FORMAT, "%s: the file is empty; download the file again", path);
     }
     struct check check = {.path = path, .self_test_room = CLF__NORMALISED_BYTES};
     struct clf__span model = {bytes, size};

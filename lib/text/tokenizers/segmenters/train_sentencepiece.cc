@@ -220,12 +220,12 @@ clf_status explain(const clf__sentencepiece_training *training, const std::strin
     int least = number_after(message, " vs ");
     if (most > 0) {
         return clf__fail(CLF_TEXT,
-                         "the text is too short for a vocabulary of %d; use at most %d or more text", asked,
+                         "the text is too short for a vocabulary of %d tokens; use at most %d, or more text", asked,
                          most + others);
     }
     if (least > 0) {
         return clf__fail(CLF_TEXT,
-                         "a vocabulary of %d cannot hold the characters of the text; use at least %d", asked,
+                         "a vocabulary of %d tokens is too small for the characters of the text; use at least %d", asked,
                          least + others);
     }
     return clf__fail(CLF_TEXT, "SentencePiece cannot train on this text: %s", message.c_str());
@@ -239,7 +239,7 @@ clf_status learn(Job *job)
     Sentences first(training, job, Pass::FIRST);
     CLF__TRY(find_word(&found, &first, job));
     if (!found) {
-        return clf__fail(CLF_TEXT, "there is no text to train on; add some");
+        return clf__fail(CLF_TEXT, "there is no text to train on; pass text");
     }
     training->rewind(training->user);
     Sentences sentences(training, job, Pass::LAST);
@@ -318,7 +318,7 @@ clf_status train(clf__sentencepiece_training *training)
         abandon(&thread);
     }
     if (job->is_stopped) {
-        return clf__fail(CLF_INTERRUPTED, "learning pieces was interrupted");
+        return clf__fail(CLF_INTERRUPTED, "the training of the tokenizer was interrupted");
     }
     if (job->failure.status != CLF_OK) {
         return clf__failure_again(&job->failure);
