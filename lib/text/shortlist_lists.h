@@ -1,4 +1,4 @@
-/* The in-memory form of both shortlist formats. */
+/* The in-memory representation of both shortlist formats. */
 #ifndef CLF_TEXT_SHORTLIST_LISTS_H
 #define CLF_TEXT_SHORTLIST_LISTS_H
 

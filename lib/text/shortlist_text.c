@@ -59,7 +59,7 @@ static int split(struct field out[FIELDS], const char *line, size_t length)
     return count;
 }
 
-/* White space or NUL follows a field, so the number ends there. */
+/* Reads a probability, which ends at the white space or NUL after the field. */
 static int read_probability(float *out, const struct field *field)
 {
     char *end;
@@ -168,7 +168,7 @@ static size_t drop_earlier(struct entry *items, size_t count)
     return kept;
 }
 
-/* Appends the list of one source word after `used` ids. Returns its length. */
+/* Appends the list of one source word after `used` ids. Returns the length of the list. */
 static size_t list_best(int32_t *listed, struct entry *items, size_t count,
                         const struct clf__shortlist_cut *cut)
 {

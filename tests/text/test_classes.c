@@ -344,7 +344,7 @@ static void test_bad_folders(void **state)
         {"text/t5",
          "{\"tokenizer_class\": \"T5Tokenizer\", \"added_tokens_decoder\": {\"3\": {\"content\": \"no\"}}}",
          6, 280, CLF_FORMAT,
-         "\"added_tokens_decoder\" says that 3 is \"no\", spiece.model that it is \"<2fr>\""},
+         "\"added_tokens_decoder\" assigns id 3 to \"no\", but spiece.model assigns that id to \"<2fr>\""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct clf__tokenizer *tokenizer = NULL;

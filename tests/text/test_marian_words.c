@@ -38,7 +38,7 @@ static void test_bad_lists(void **state)
     } rows[] = {
         {"</s>\n\na\n", "vocab.txt: line 2 is empty"},
         {"</s>\r\n\r\na\r\n", "vocab.txt: line 2 is empty"},
-        {"<unk>\na\n", "vocab.txt: has no \"</s>\""},
+        {"<unk>\na\n", "vocab.txt: the end token \"</s>\" is missing"},
         {"</s>\n<unk>\na\xff\n", "vocab.txt: token 2 (\"a\\xff\") is not UTF-8; download the file again"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

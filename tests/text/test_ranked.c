@@ -76,7 +76,7 @@ static void test_another_vocabulary(void **state)
     struct clf__vocabulary vocabulary = make_vocabulary('q');
     struct clf__tokenizer *tokenizer;
     assert_fails(clf__tokenizer_load_ranked(&tokenizer, "/folder", &vocabulary, &options), CLF_FORMAT,
-                 "/folder/vocabulary.txt: has no token for the byte 0x71");
+                 "/folder/vocabulary.txt: no token for the byte 0x71");
     clf__vocabulary_free(&vocabulary);
 }
 

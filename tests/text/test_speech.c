@@ -127,7 +127,7 @@ static void test_other_tokenizer(void **state)
                                              .end_id = 2};
     assert_ok(clf__tokenizer_load(&tokenizer, support_fixture("models/whisper"), &options));
     assert_fails(clf__speech_tokens_find(&tokens, tokenizer, "words"), CLF_UNSUPPORTED,
-                 "words: has no token <|translate|>, so it is not a Whisper tokenizer");
+                 "words: not a Whisper tokenizer, because the token <|translate|> is missing");
     clf__tokenizer_free(tokenizer);
 }
 

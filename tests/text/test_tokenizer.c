@@ -166,7 +166,7 @@ static void test_missing_and_damaged_files(void **state)
     clf__tokenizer_free(tokenizer);
     /* A model without an unknown token. */
     tokenizer_write(folder, "tokenizer_config.json", "{\"unk_token\": \"[UNK]\"}");
-    check_refused(folder, CLF_FORMAT, "vocab.json: has no \"[UNK]\"");
+    check_refused(folder, CLF_FORMAT, "vocab.json: the unknown token \"[UNK]\" is missing");
 }
 
 static void test_tokenizer_config(void **state)

@@ -132,7 +132,7 @@ static void test_bad_files(void **state)
         {"{\"a\": 0,\n\"a\": 1}", 2, "1 tokens"}, /* the last one, as in Python */
         {"[\"a\", \"b\"]", 2, "not a JSON object"},
         {"{\"a\": 0, ", 2, "line 1"},
-        {"", 2, "is empty; download or save the file again"},
+        {"", 2, "is empty; download or save it again"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct clf__vocabulary vocabulary;

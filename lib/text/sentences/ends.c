@@ -174,7 +174,7 @@ static int looks_abbreviated(const struct clf__sentence_word *word)
     return letters <= PART;
 }
 
-/* Returns whether a number or label comes next: "p. 5", "vol. II", "bl. B"; but not "no. I ...", an English
+/* Returns whether a number or label follows: "p. 5", "vol. II", "bl. B"; but not "no. I ...", an English
  * sentence. */
 static int is_number_next(const struct clf__passage *passage, const struct following *following,
                           const struct clf__sentence_word *word, enum clf__word_class class)

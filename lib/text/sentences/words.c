@@ -33,7 +33,7 @@ static const char never[] =
     "гр св канд зав зам ок прибл ";
 /* Names that end with an exclamation mark. */
 static const char exclaimed[] = " yahoo ";
-/* Titles that are also words in lower case. */
+/* Titles that are ordinary words in lower case. */
 static const char titles[] =
     " det mag prof dir min cap dep emb des pe ir gov sen rep rev hon lt sgt capt cpl maj adm "
     "cmdr cdr pres pvt brig amb fr on pr me mm mons "
@@ -67,7 +67,7 @@ static const char between[] =
     "österr kath evang röm "
     "arch eng arq éd éds eds hrsg hg dép coll k.k e.v ex cia cía cie ph.d prov fraz gén "
     "им пр др изд обл губ респ ген полк лейт серж адм ср англ нем фр лат греч ред ст ";
-/* Places and other names that are words in lower case. */
+/* Places and other names that are ordinary words in lower case. */
 static const char names[] = " mon tue tues wed thu thur thurs fri sat sun calif mass conn penn pa va vt fla "
                             "tex ill wash ariz colo mich minn ala ark okla tenn wis neb nev "
                             "ore del md mo ky ga wyo fed ed ";

@@ -29,9 +29,9 @@ int clf__added_token_marks(const json_t *token)
            (json_is_true(json_object_get(token, "rstrip")) ? CLF__TOKEN_RSTRIP : 0);
 }
 
-/* --- Special tokens and their roles. --- */
+/* --- Special tokens and their roles --- */
 
-/* A token is a string or an object with flags. */
+/* Reads a token, which is a string or an object with flags. */
 static void name_token(const json_t *token, void (*function)(void *user, const char *text, int marks),
                        void *user)
 {
@@ -67,7 +67,7 @@ void clf__added_tokens_named(const struct clf__added_tokens *added,
     name_all(added->config, function, user);
 }
 
-/* --- Reading. --- */
+/* --- Reading --- */
 
 static clf_status bad_token(const struct clf__added_tokens *added, const char *what)
 {
@@ -108,7 +108,7 @@ static clf_status read_decoder(struct clf__added_tokens *added, json_t *decoder)
     return CLF_OK;
 }
 
-/* State of a search for a text among the special tokens. */
+/* The state of searching for a text among the special tokens. */
 struct search {
     const char *text;
     int is_found;
@@ -188,7 +188,7 @@ clf_status clf__added_tokens_read(struct clf__added_tokens *out, const char *fol
     return status;
 }
 
-/* --- Merging. --- */
+/* --- Merging --- */
 
 static clf_status conflict(const struct clf__added_tokens *added, const struct clf__added_token *token,
                            const char *piece, const char *file)
@@ -221,14 +221,14 @@ static clf_status add_added(struct clf__token_list *out, const struct clf__added
                                token->marks | (own_marks & CLF__TOKEN_LANGUAGE));
 }
 
-/* Adds one token of the tokenizer itself; `token` is the added token with the same id, or NULL. */
+/* Adds one of the tokenizer's own tokens; `token` is the added token with the same id, or NULL. */
 static clf_status merge_own(struct clf__token_list *out, const struct clf__own_tokens *own, const char *piece,
                             const struct clf__added_tokens *added, const struct clf__added_token *token)
 {
     int marks = own->tokens->marks[out->count];
     int may_go = (marks & CLF__TOKEN_SPARE) != 0 || out->count >= own->fixed;
     if (token == NULL) {
-        int has_moved = may_go && has_text(added, piece); /* an added token moves the text to another id */
+        int has_moved = may_go && has_text(added, piece); /* an added token gives the text another id */
         return has_moved ? add_spare(out) : clf__token_list_add(out, piece, strlen(piece), marks);
     }
     if (strcmp(token->text, piece) != 0) {
@@ -244,7 +244,7 @@ clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf
     const char *piece = own->tokens->text;
     int last = added->count > 0 ? added->items[added->count - 1].id : -1;
     int count = own->tokens->count > rows ? own->tokens->count : rows;
-    if (last >= count + added->count) { /* allocating up to the highest id would be unbounded */
+    if (last >= count + added->count) { /* limits the allocation, which depends on the highest id */
         return clf__fail(CLF_FORMAT,
                          "%s: the added token \"%.80s\" has the id %d, far above the %d other tokens and "
                          "rows; download or save both files again",

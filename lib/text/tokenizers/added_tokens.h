@@ -38,10 +38,10 @@ int clf__added_token_marks(const json_t *token);
 void clf__added_tokens_named(const struct clf__added_tokens *added,
                              void (*function)(void *user, const char *text, int marks), void *user);
 
-/* The tokens of the tokenizer itself, without the added tokens. */
+/* The tokenizer's own tokens, without the added tokens. */
 struct clf__own_tokens {
     const struct clf__token_list *tokens;
-    int fixed;        /* added tokens cannot replace the first `fixed` tokens, except spare ones */
+    int fixed;        /* added tokens cannot replace the first `fixed` tokens, unless they are spare */
     const char *file; /* file name for error messages */
 };
 

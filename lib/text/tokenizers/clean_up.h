@@ -6,7 +6,7 @@
 
 /* Returns the size in bytes of the white space character (Python's str.isspace()) at text, or 0. */
 size_t clf__text_space(const char *text);
-/* clf__text_space() for a text of at least one byte that need not be NUL-terminated. */
+/* Does the same as clf__text_space() for a text of at least one byte that may not be NUL-terminated. */
 size_t clf__text_space_in(const char *text, size_t size);
 /* Removes trailing white space in place. */
 void clf__text_strip_end(char *text);
@@ -21,7 +21,7 @@ void clf__text_clean_up(char *text);
 /* Replaces every occurrence of `from`, left to right, by `to`, in place. `to` must not be longer. */
 void clf__text_replace(char *text, const char *from, const char *to);
 
-/* Applies the cleanup of the WordPiece decoder, which has one rule more. */
+/* Applies the cleanup of the WordPiece decoder, which has an additional rule. */
 void clf__text_clean_up_token(char *text);
 
 #endif

@@ -11,8 +11,8 @@ static clf_status check_row(const struct clf__tokenizer *tokenizer, int32_t id)
     return status == CLF_OK ? CLF_OK : CLF_BAD_ARGUMENT;
 }
 
-/* Finds the id of the source language if the tokenizer marks it: the requested one or the folder's
-   default. */
+/* Finds the id of the source language (the requested language or the folder's default) if the tokenizer marks
+ * source languages. */
 static clf_status find_source(int32_t *id, const struct clf__tokenizer *tokenizer, const char *wanted)
 {
     const struct clf__language *language;

@@ -26,7 +26,7 @@ static int is_model(const char *path)
     return clf__ends_with(path, ".spm");
 }
 
-/* --- SentencePiece. --- */
+/* --- SentencePiece --- */
 
 static clf_status open_model(void **state, const char *path)
 {
@@ -48,7 +48,7 @@ static clf_status read_model(struct words *words)
     return CLF_OK;
 }
 
-/* --- Words with ids. --- */
+/* --- Words with ids --- */
 
 struct word {
     const char *text;
@@ -144,7 +144,7 @@ static clf_status read_list(struct words *words)
     return status;
 }
 
-/* --- Both. --- */
+/* --- Both --- */
 
 static void close_words(struct words *words)
 {
@@ -154,7 +154,7 @@ static void close_words(struct words *words)
     clf__token_list_free(&words->tokens);
 }
 
-/* Names of the special words; the second is the name in older files. */
+/* Names of the special words; the second name is used in older files. */
 static const char *const ends[] = {"</s>", "eos", NULL}, *const unknowns[] = {"<unk>", "UNK", NULL};
 
 static int32_t find_special(const struct clf__vocabulary *vocabulary, const char *const *names)

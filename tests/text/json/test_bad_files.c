@@ -120,7 +120,7 @@ static void test_folders_that_disagree(void **state)
         {"{\"added_tokens_decoder\": {\"x\": {\"content\": \"a\"}}}", LEVEL(""), CLF_FORMAT,
          "tokenizer_config.json: \"added_tokens_decoder\" contains \"x\", which is not an id with a token"},
         {"{\"added_tokens_decoder\": {\"0\": {\"content\": \"x\"}}}", LEVEL(""), CLF_FORMAT,
-         "says that 0 is \"x\", tokenizer.json that it is \"a\""},
+         "assigns id 0 to \"x\", but tokenizer.json assigns that id to \"a\""},
     };
     const char *folder = support_temporary_folder();
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {

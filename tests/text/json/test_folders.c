@@ -194,7 +194,7 @@ static void test_which_file(void **state)
     tokenizer_write(folder, "vocab.json", "{\"a\": 0}");
     options.source_vocabulary = options.target_vocabulary = 1;
     assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT,
-                 "vocab.json: has no \"<unk>\"");
+                 "vocab.json: the unknown token \"<unk>\"");
 }
 
 /* All pairs of tokens that form another are searched: if all do, this takes cubic time. */

@@ -116,7 +116,7 @@ static void test_what_is_refused(void **state)
         {"normalizer", "{\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAA\"}", CLF_FORMAT,
          "\"precompiled_charsmap\" is not base64"},
         {"normalizer", "{\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAAA\"}", CLF_FORMAT,
-         "file: \"normalizer\", Precompiled: is damaged"},
+         "file: \"normalizer\", Precompiled: not a SentencePiece model, or damaged"},
         {"pre_tokenizer", "{\"type\": \"UnicodeScripts\"}", CLF_UNSUPPORTED, "UnicodeScripts"},
         {"pre_tokenizer", "{\"type\": \"Metaspace\", \"replacement\": \"ab\"}", CLF_FORMAT,
          "\"replacement\" is not a single character"},

@@ -27,7 +27,7 @@ static void test_what_is_no_model(void **state)
     (void)state;
     struct clf__spm_tables tables;
     assert_fails(clf__spm_check(&tables, (const uint8_t *)"", 0, "x.spm"), CLF_FORMAT,
-                 "x.spm: is empty; download the file again");
+                 "x.spm: the file is empty; download the file again");
     static const char *const texts[] = {
         "this is no model",
         "{\"a\": 1}",

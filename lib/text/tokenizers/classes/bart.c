@@ -1,4 +1,4 @@
-/* Byte-level tokenizers of BART and RoBERTa, Blenderbot and Whisper; ids come from vocab.json. */
+/* Byte-level tokenizers of BART, RoBERTa, Blenderbot and Whisper, with the ids in vocab.json. */
 #include "text/tokenizers/classes/class.h"
 #include "text/tokenizers/segmenters/segmenter.h"
 #include "text/tokenizers/speech_tokens.h"

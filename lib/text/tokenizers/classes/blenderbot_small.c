@@ -1,4 +1,4 @@
-/* BlenderbotSmallTokenizer: lower-case subwords; ids come from vocab.json. */
+/* BlenderbotSmallTokenizer: lower-case subwords, with the ids in vocab.json. */
 #include "text/tokenizers/classes/class.h"
 #include "text/tokenizers/segmenters/segmenter.h"
 

@@ -1,11 +1,11 @@
-/* Functions shared by the tokenizer classes. */
+/* Functions shared by all tokenizer classes. */
 #include "text/tokenizers/classes/class.h"
 
 #include "base/json.h"
 
 enum { MOST_EXTRA_IDS = 1 << 16 };
 
-/* Reads "langs" of FSMTTokenizer. A list of another form is ignored, because other classes may have one. */
+/* Reads "langs" of FSMTTokenizer. Other kinds of lists are ignored, because other classes may have them. */
 static void read_languages(struct clf__class_settings *out, const struct clf__json *config)
 {
     const json_t *list = json_object_get(config->root, "langs");

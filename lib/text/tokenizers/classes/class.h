@@ -25,11 +25,11 @@ struct clf__class_settings {
 clf_status clf__class_read_settings(struct clf__class_settings *out, const struct clf__json *config,
                                     int rows);
 
-/* Position of the source language. */
+/* Where the source language token is. */
 enum clf__language_place {
     CLF__LANGUAGE_NOWHERE,
-    CLF__LANGUAGE_IN_FRONT, /* source language token before the text */
-    CLF__LANGUAGE_BEHIND,   /* source language token after the end token */
+    CLF__LANGUAGE_IN_FRONT, /* source language token, before the text */
+    CLF__LANGUAGE_BEHIND,   /* source language token, after the end token */
     CLF__LANGUAGE_IN_TEXT,  /* target language token as the first word of the text */
 };
 
@@ -47,10 +47,9 @@ struct clf__tokenizer_class {
     clf_status (*behind)(struct clf__token_list *tokens, const struct clf__class_settings *settings);
     /* Names model rows after the last token, which are spare otherwise. NULL: none. */
     clf_status (*name_spare)(struct clf__token_list *tokens);
-    const char
-        *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* special tokens, whatever their ids; ends with NULL */
-    int starts_source;                           /* the first special token starts a source */
-    const char *unknown;                         /* unknown token if the folder names none; NULL: <unk> */
+    const char *specials[CLF__MOST_CLASS_SPECIALS + 1]; /* special tokens, with any ids; ends with NULL */
+    int starts_source;                                  /* the first special token starts a source */
+    const char *unknown;       /* unknown token if the folder names none; NULL: <unk> */
     const char *spaces_before; /* special token that absorbs white space before it; may be NULL */
     int adds_prefix_space;     /* default of "add_prefix_space" */
     int joins_plainly;         /* tokens are concatenated and their space marks replaced by spaces */
@@ -61,15 +60,14 @@ struct clf__tokenizer_class {
     const struct clf__tokenizer_class *numbered;
     /* A language token is a code between these strings. */
     const char *language_opens, *language_closes;
-    int finds_languages; /* every token of this form is a language; otherwise only tokens with the language
-                            flag */
+    int finds_languages; /* every such token is a language; otherwise only tokens with the language flag */
     enum clf__language_place place;
     int may_be_behind;           /* "legacy_behaviour" moves the language after the end token */
     int starts_with_target;      /* the decoder starts with the target language; otherwise it is the second
                                     token */
     const char *source_language; /* default source language */
     const struct clf__class_pipeline
-        *pipeline; /* sections that replace those of tokenizer.json; NULL: none are replaced */
+        *pipeline; /* sections that replace those of tokenizer.json; NULL: none */
 };
 
 /* Finds a class by name, with or without "Fast"; NULL: unknown class. */

@@ -1,5 +1,4 @@
-/* Sections of tokenizer.json that transformers 5 builds for a class in place of those in the file
- * (transformers/models/... /tokenization_*.py, 5.23), in JSON. */
+/* Sections of tokenizer.json that transformers 5.23 builds for a class instead of reading them from the file (transformers/models/*/tokenization_*.py). */
 #ifndef CLF_TEXT_CLASSES_PIPELINE_H
 #define CLF_TEXT_CLASSES_PIPELINE_H
 

@@ -95,8 +95,8 @@ static clf_status list_own(struct clf__token_list *own, const struct rows *rows,
     return CLF_OK;
 }
 
-/* Counts the leading tokens that the folder's added tokens cannot replace: class tokens after those of a
- * SentencePiece model are replaceable. */
+/* Counts the leading tokens that the folder's added tokens cannot replace. Tokens that the class adds after
+ * those of a SentencePiece model can be replaced. */
 static clf_status count_fixed(int *out, const struct rows *rows, const struct clf__pipeline_options *options)
 {
     struct clf__token_list behind = {.count = 0};
@@ -150,8 +150,7 @@ static void mark_named(void *user, const char *text, int marks)
     mark_special(user, text, marks);
 }
 
-/* Marks the special tokens of a rebuilt class, and the languages, which the class lists after the model's
- * tokens. */
+/* Marks a rebuilt class's special tokens and languages, which follow the model's tokens. */
 static clf_status mark_class(struct clf__vocabulary *vocabulary, const struct clf__pipeline_options *options)
 {
     const struct clf__tokenizer_class *class = options->class;

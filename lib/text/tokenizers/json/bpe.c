@@ -76,12 +76,12 @@ static clf_status add_merge(struct bpe *model, const struct clf__node *node, con
     return status;
 }
 
-/* Two tokens that merge into a third. */
+/* A pair of tokens that merges into a third. */
 struct pair {
     int32_t left, right, result;
 };
-/* Limits the search for pairs, which is cubic in token length. Ordinary vocabularies take a few million
- * steps. */
+/* A limit on the search for pairs, which is cubic in the token length. Ordinary vocabularies need a few
+ * million steps. */
 enum { MOST_STEPS = 1 << 28 };
 struct pairs {
     struct pair *items;

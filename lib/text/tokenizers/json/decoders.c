@@ -1,4 +1,4 @@
-/* Decoders join tokens to text. The words of the list are the tokens. */
+/* Decoders join tokens, the words of the list, to text. */
 #include "text/tokenizers/json/part.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
-/* All bytes of all tokens form one text. */
+/* Joins the bytes of all tokens to one text. */
 static clf_status run_byte_level(const void *state, struct clf__word_list *out,
                                  const struct clf__word_list *in)
 {
@@ -186,7 +186,7 @@ static clf_status read_word_piece(void **state, const struct clf__node *node)
     return CLF_OK;
 }
 
-/* Applies the cleanup rules of transformers and one more to each token separately. */
+/* Applies the cleanup rules of transformers, and one additional rule, to each token separately. */
 static clf_status put_clean(struct clf__word_list *out, const char *text, size_t size)
 {
     char *copy = NULL;

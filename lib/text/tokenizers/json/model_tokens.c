@@ -1,4 +1,4 @@
-/* Functions shared by the models. */
+/* Functions shared by all models. */
 #include <stdio.h>
 #include <string.h>
 

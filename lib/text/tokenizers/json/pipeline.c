@@ -72,7 +72,7 @@ static void pipeline_free(void *state)
 
 /* ---- Text to ids */
 
-/* State of one text: input and output. */
+/* The state of segmenting a text. */
 struct cutting {
     const struct pipeline *pipeline;
     struct work *work;
@@ -273,8 +273,8 @@ static clf_status check_root(const struct clf__node *root)
                                 "post_processor decoder");
 }
 
-/* Prepares decoding of an added token to its normalised text. If that differs from the token, the token is
- * not special there. */
+/* Prepares decoding of an added token to its normalised text. A token that differs from its normalised text
+ * is not special in decoded text. */
 static clf_status rename_token(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
                                const struct clf__word_list *words)
 {

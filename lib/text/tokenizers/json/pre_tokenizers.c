@@ -78,7 +78,7 @@ static int is_space_or_punctuation(const void *state, UChar32 character)
     return is_space(state, character) || is_punctuation(state, character);
 }
 
-/* Drops white space and isolates punctuation: spaces are split off as words first, then removed. */
+/* Drops white space and isolates punctuation. White space is first split off as words and then removed. */
 static clf_status run_bert(const void *state, struct clf__word_list *out, const struct clf__word_list *in)
 {
     for (int i = 0; i < in->count; i++) {

@@ -68,7 +68,7 @@ clf_status clf__precompiled_read(void **state, const struct clf__node *node)
     return CLF_OK;
 }
 
-/* State of the characters before a position, for grapheme boundaries (Unicode Annex 29). */
+/* The characters before a position, for finding grapheme boundaries (Unicode Annex 29). */
 struct grapheme {
     int kind;     /* Grapheme_Cluster_Break of the last character */
     int flags;    /* number of regional indicators that end here, modulo 2 */

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Ids before and after a text. Ids of later processors are farther from the text. */
+/* Ids before and after a text. Later processors add ids at the outside. */
 struct ids {
     int32_t items[2 * CLF__TEMPLATE_IDS];
     int count;

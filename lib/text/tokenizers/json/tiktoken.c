@@ -184,7 +184,7 @@ clf_status clf__tiktoken_read(json_t **out, const char *path, int rows)
     return status;
 }
 
-/* An empty entry is not a token: Whisper's vocab.json has one. */
+/* Whisper's vocab.json has an empty entry, which is not a token. */
 static clf_status read_vocabulary(struct reading *reading, struct clf__token_list *specials,
                                   const struct clf__vocabulary *vocabulary)
 {

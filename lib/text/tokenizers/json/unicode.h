@@ -1,5 +1,5 @@
-/* Unicode data as in Hugging Face tokenizers. Some of their tables are older than ICU's: newer characters are
- * unassigned there. White space, letter case and regular expressions are current, and use ICU and PCRE2. */
+/* Unicode data as in Hugging Face tokenizers. Some of their tables are older than ICU's and lack newer
+ * characters. White space, letter case and regular expressions are current and use ICU and PCRE2. */
 #ifndef CLF_TEXT_JSON_UNICODE_H
 #define CLF_TEXT_JSON_UNICODE_H
 

@@ -142,7 +142,7 @@ static clf_status unigram_cut(const void *state, struct clf__model_work *work, c
     struct clf__path_node *path = work->path;
     memset(path, 0, (size + 1) * sizeof *path);
     CLF__TRY(find_path(model, path, word, size));
-    /* Follows the best path back from the end. Adjacent unknown characters become one token. */
+    /* Follows the best path back from the end; adjacent unknown characters become one token. */
     size_t end = size;
     while (end > 0) {
         size_t start = path[end].start;

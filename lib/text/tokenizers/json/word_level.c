@@ -30,7 +30,8 @@ static clf_status word_level_read(void **state, const struct clf__node *node,
         clf__free(model);
         return status;
     }
-    /* Few vocabularies have the default name. A missing unknown token only matters at an unknown word. */
+    /* Few vocabularies contain the default name. A missing unknown token is an error only when a word is
+     * unknown. */
     model->unknown = name != NULL ? clf__trie_find(&model->trie, name, strlen(name)) : -1;
     *unknown = model->unknown;
     *state = model;

@@ -52,7 +52,8 @@ static int has_mark(const char *line, size_t size)
     return 0;
 }
 
-/* With the mark, the abbreviation is the text before the last space; it may be empty. */
+/* Adds the abbreviation of a line. In a line with the mark, this is the text before the last space, which may
+ * be empty. */
 static clf_status add_line(struct clf__token_list *always, struct clf__token_list *numeric, const char *line,
                            size_t size)
 {

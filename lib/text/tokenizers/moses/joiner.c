@@ -28,7 +28,7 @@ struct joining {
     int is_attached; /* no space before the next word */
 };
 
-/* --- Classification of words. --- */
+/* --- Classification of words --- */
 
 static int is_word(const struct word *word, const char *text)
 {
@@ -41,7 +41,7 @@ static int is_of(const struct word *word, const char *bytes)
     return strspn(word->text, bytes) >= word->size;
 }
 
-/* is_of() for ASCII characters and two others. */
+/* Does the same as is_of() for ASCII characters and two other characters. */
 static int is_of_marks(const struct word *word, const char *ascii, const char *one, const char *two)
 {
     for (size_t at = 0; at < word->size;) {
@@ -126,7 +126,7 @@ static int is_czech_end(const struct word *word)
     return 0;
 }
 
-/* --- Joining. --- */
+/* --- Joining --- */
 
 static clf_status put(struct joining *joining, const struct word *word, int with_space)
 {
@@ -241,7 +241,7 @@ static clf_status put_word(struct joining *joining)
     return is_of_marks(word, "'\"`", "„", "“") ? put_quote(joining, word) : put(joining, word, 1);
 }
 
-/* --- The words. --- */
+/* --- Splitting --- */
 
 static void unescape(char *text)
 {

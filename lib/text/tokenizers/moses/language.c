@@ -29,7 +29,7 @@ static const struct clf__moses_language languages[] = {
     {"fr", NULL, FRENCH},
     {"it", NULL, ITALIAN},
     {"cs", NULL, CZECH | CLF__MOSES_JOINS_DASHES | CLF__MOSES_HAS_ABBREVIATIONS},
-    {"cz", NULL, CZECH}, /* a code of Czech that only the normalizer knows */
+    {"cz", NULL, CZECH}, /* a code for Czech that only the normalizer accepts */
     {"ga", NULL, LISTED | CLF__MOSES_JOINS_ELISIONS},
     {"zh", HAN, LISTED},
     {"ja", HAN KANA, OTHER},

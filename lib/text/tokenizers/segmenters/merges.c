@@ -6,7 +6,8 @@
 
 static const uint64_t empty_slot = UINT64_MAX;
 
-/* Maximum steps per symbol: a merge plans two more, and a word has fewer merges than symbols. */
+/* Maximum number of heap entries per symbol: each merge adds two, and a word has fewer merges than symbols.
+ */
 enum { HEAP_TIMES = 3 };
 
 static struct clf__merge *find_slot(const struct clf__merges *merges, uint64_t pair)

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* A pair of symbols and the symbol it merges into. */
+/* A pair of symbols, and the symbol into which the pair merges. */
 struct clf__merge {
     uint64_t pair; /* left << 32 | right; all ones: empty slot */
     int32_t rank, result;
@@ -21,7 +21,7 @@ struct clf__merges {
     int at_once;
 };
 
-/* Allocates space for `count` merges. Of duplicate pairs the first is kept, with `replaces` the last. */
+/* Allocates space for `count` merges. Of duplicate pairs, the first is kept or, with `replaces`, the last. */
 clf_status clf__merges_create(struct clf__merges *out, int count);
 void clf__merges_add(struct clf__merges *merges, int32_t left, int32_t right, int32_t rank, int32_t result,
                      int replaces);

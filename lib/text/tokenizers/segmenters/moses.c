@@ -1,7 +1,6 @@
-/* Moses words with byte-pair encoding: Argos Translate packages with bpe.model (BPETokenizer of
- * argostranslate 1.11), and transformers' FSMTTokenizer. Two deliberate differences: the literal "DOTMULTI."
- * is not an ellipsis, unlike sacremoses before 0.2; a Czech word with a dash, where sacremoses fails, is
- * joined as in Moses. */
+/* Byte-pair encoding on words of Moses' tokenizer: bpe.model of Argos Translate (1.11), and FSMTTokenizer.
+ * Unlike in sacremoses, the literal "DOTMULTI." is not an ellipsis, and Czech words with a dash, where
+ * sacremoses fails, are joined as in Moses. */
 #include "text/tokenizers/segmenters/segmenter.h"
 
 #include <string.h>
@@ -32,8 +31,8 @@ static void moses_free(void *state)
     clf__free(side);
 }
 
-/* Missing lists are reported for the source only: a target is segmented only for scoring or a prefix, which
- * the Python packages never do. */
+/* Only the source side reports missing lists: targets are segmented only for scoring and prefixes, which the
+ * Python packages do not support. */
 static clf_status open_side(struct state *side, const struct clf__segmenter_folder *folder, int target,
                             enum clf__pairs_kind kind)
 {

@@ -21,14 +21,14 @@ void clf__pairs_free(struct clf__pairs *pairs)
     *pairs = (struct clf__pairs){.symbols = {.size = 0}};
 }
 
-/* --- The file. --- */
+/* --- Reading the file --- */
 
 struct line {
     const char *left, *right;
     size_t left_size, right_size;
 };
 
-/* The state of reading a file. Symbols may repeat; the first occurrence gives the id. */
+/* The state of reading a file. If a symbol is repeated, its first occurrence determines the id. */
 struct reading {
     const char *text, *path;
     size_t number; /* line number */
@@ -123,7 +123,7 @@ static clf_status read_pair(struct line *out, const struct reading *reading, con
     return CLF_OK;
 }
 
-/* Calls `take` with every pair. */
+/* Calls `take` for every pair. */
 static clf_status each_pair(struct reading *reading,
                             clf_status (*take)(struct reading *reading, const struct line *line, int rank))
 {
@@ -196,7 +196,7 @@ clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__p
     return status;
 }
 
-/* --- Cutting. --- */
+/* --- Segmentation --- */
 
 void clf__pairs_work_free(struct clf__pairs_work *work)
 {
@@ -262,7 +262,7 @@ static clf_status give_token(const struct clf__pairs *pairs, struct clf__pairs_w
     return CLF_OK;
 }
 
-/* A word of one character is not segmented. */
+/* Segments a word. A word of one character is a single token. */
 clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
                           size_t size, clf__token_function *function, void *user)
 {
@@ -280,7 +280,7 @@ clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work
     return CLF_OK;
 }
 
-/* --- Joining. --- */
+/* --- Joining --- */
 
 /* Replaces each run of white space by one space, and strips white space at both ends, in place. */
 static void space_once(char *text)

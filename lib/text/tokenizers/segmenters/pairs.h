@@ -7,34 +7,36 @@
 #include "text/tokenizers/segmenters/segmenter.h"
 #include "text/tokenizers/vocabulary.h"
 
-/* The rules for reading a file.
- *
- * TRANSFORMERS (BlenderbotSmallTokenizer): the first line is a version and is ignored, and so are blank lines
- * and a last line without an end; of two equal pairs the last counts.
- *
- * SUBWORD_NMT (subword-nmt 0.3.8 and its copy in argostranslate 1.11): the first line may be a version, 0.1
- * or 0.2; every other line is a pair, and of two equal pairs the first counts.
- *
- * FASTBPE (FSMTTokenizer): every line is a pair; a third column, blank lines and a last line without an end
- * are ignored; of two equal pairs the last counts. A piece that ends a word ends with </w>, and no piece has
- * @@. */
-enum clf__pairs_kind { CLF__PAIRS_TRANSFORMERS, CLF__PAIRS_SUBWORD_NMT, CLF__PAIRS_FASTBPE };
+/* The rules for reading a file, which differ in ignored lines and in duplicate pairs. */
+enum clf__pairs_kind {
+    /* BlenderbotSmallTokenizer: ignores the first line (a version), blank lines and a last line without a
+     * line end. The last of equal pairs applies. */
+    CLF__PAIRS_TRANSFORMERS,
+    /* subword-nmt 0.3.8 and its copy in argostranslate 1.11: the first line may be a version, 0.1 or 0.2; all
+     * other lines are pairs. The first of equal pairs applies. */
+    CLF__PAIRS_SUBWORD_NMT,
+    /* FSMTTokenizer: ignores a third column, blank lines and a last line without a line end. The last of
+     * equal pairs applies. Tokens that end a word end with </w>; no token has @@. */
+    CLF__PAIRS_FASTBPE
+};
 
 struct clf__pairs {
     enum clf__pairs_kind kind;
     struct clf__vocabulary symbols; /* symbols of all pairs and their results */
     struct clf__merges merges;
-    int ends_apart; /* the end of a word is a separate symbol, not part of the last character (version 0.1) */
+    int ends_apart; /* version 0.1: the end of a word is a separate symbol instead of a part of the last
+                       character */
 };
 
-/* Reads a file. CLF_FORMAT for a damaged line, with its number; CLF_UNSUPPORTED for an unknown version. */
+/* Reads a file. Returns CLF_FORMAT with the line number for a damaged line, CLF_UNSUPPORTED for an unknown
+ * version. */
 clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__pairs_kind kind);
 void clf__pairs_free(struct clf__pairs *pairs);
 
 /* Scratch memory for words, reused from word to word; zero-initialise. */
 struct clf__pairs_work {
     struct clf__merge_work merges;
-    char *word;  /* the word, with room for @@ */
+    char *word;  /* the word, with space for @@ */
     int *starts; /* offsets of the characters */
     size_t room;
 };

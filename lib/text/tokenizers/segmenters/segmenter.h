@@ -36,8 +36,8 @@ struct clf__segmenter {
      * Otherwise an unknown token is optional, and unknown words are part of text. */
     int has_model;
 
-    /* Creates the state of one side for the functions below; NULL: stateless. An unreadable file is
-     * CLF_FILE. */
+    /* Creates the state of the source or target side; returns CLF_FILE for an unreadable file. NULL:
+     * stateless. */
     clf_status (*open)(void **state, const struct clf__segmenter_folder *folder, int target);
     void (*free)(void *state);
     /* Adds all tokens of the model except the first `skipped`, in order of id. NULL: no model. */
@@ -73,14 +73,14 @@ extern const struct clf__segmenter clf__segmenter_subwords;
 
 /* BPE on words of Moses' tokenizer, by language. */
 extern const struct clf__segmenter clf__segmenter_moses;
-/* clf__segmenter_moses for FSMTTokenizer of transformers: tokens that end a word end with </w>. */
+/* The same for transformers' FSMTTokenizer: tokens that end a word end with </w>. */
 extern const struct clf__segmenter clf__segmenter_fsmt;
 
 /* Reads the segmenter settings of tokenizer_config.json, which the folder borrows. */
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);
-/* Selects the segmenter of a folder. With source.spm or target.spm, SentencePiece; a missing one is an error.
- * Otherwise characters if there is a word delimiter, else words; but a target vocabulary with SentencePiece
- * or byte-level tokens is an error unless the configuration defines the segmentation. */
+/* Selects the segmenter of a folder. SentencePiece if source.spm or target.spm exists (both are required),
+ * characters if there is a word delimiter, otherwise words. Fails if the target vocabulary has SentencePiece
+ * or byte-level tokens, unless the configuration defines the segmentation. */
 clf_status clf__segmenter_choose(const struct clf__segmenter **out,
                                  const struct clf__segmenter_folder *folder,
                                  const struct clf__vocabulary *target);

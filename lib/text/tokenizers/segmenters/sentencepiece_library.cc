@@ -18,7 +18,7 @@ extern "C" {
 #include "text/tokenizers/segmenters/spm_check.h"
 }
 
-/* Exported by the library but not declared in its public header. */
+/* Exported by the library, but not declared in the public header. */
 namespace sentencepiece
 {
 namespace logging
@@ -43,7 +43,7 @@ const size_t MOST_IN_BUCKET = 64; /* among a million random tokens, about nine s
 /* Natural text never grows 32-fold: NFKC's longest replacement has 18 letters for one of three bytes. */
 const int GROWTH = 32, LEAST_FIT = CLF__NORMALISED_BYTES / GROWTH;
 
-/* Runs a body and converts exceptions to a status, as no exception may reach C. */
+/* Runs `body` and converts exceptions to a status, because exceptions must not reach C. */
 template <typename Body> clf_status guard(const char *path, Body body) noexcept
 {
     try {

@@ -15,7 +15,7 @@ struct clf__sentencepiece;
    process. */
 clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *bytes, size_t size,
                                    const char *path);
-/* clf__sentencepiece_load() for a file. */
+/* Does the same as clf__sentencepiece_load() for a file. */
 clf_status clf__sentencepiece_read(struct clf__sentencepiece **out, const char *path);
 void clf__sentencepiece_free(struct clf__sentencepiece *model);
 

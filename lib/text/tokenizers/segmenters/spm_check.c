@@ -223,7 +223,8 @@ static int begins_with(const struct clf__span *text, const struct clf__span *pre
            (text->size >= prefix->size && memcmp(text->bytes, prefix->bytes, prefix->size) == 0);
 }
 
-/* The symbols are sorted, so each follows all of its prefixes. */
+/* Limits the number of symbols with a common prefix. The symbols are sorted, so each symbol follows its
+ * prefixes. */
 static clf_status check_symbols(struct check *check)
 {
     const struct clf__span *nested[MAX_NESTED_SYMBOLS];

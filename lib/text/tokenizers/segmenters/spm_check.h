@@ -6,8 +6,8 @@
 #include "text/tokenizers/segmenters/charsmap.h"
 #include "text/tokenizers/segmenters/segmenter.h"
 
-/* Longest normalised text that SentencePiece segments at once: it takes quadratic time on runs of unknown
- * characters. */
+/* Longest normalised text that SentencePiece segments at once, because it takes quadratic time on runs of
+ * unknown characters. */
 enum { CLF__NORMALISED_BYTES = 1 << 16 };
 
 /* The tables that the library will use, borrowed from the file. */

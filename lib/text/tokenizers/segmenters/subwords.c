@@ -50,7 +50,7 @@ static clf_status subwords_open(void **state, const struct clf__segmenter_folder
     return status;
 }
 
-/* --- Cutting. --- */
+/* --- Segmentation --- */
 
 struct cutting {
     const struct state *side;
@@ -131,7 +131,7 @@ static clf_status subwords_segment(const void *state, const char *text, size_t s
     return status;
 }
 
-/* --- Joining. --- */
+/* --- Joining --- */
 
 static clf_status subwords_join(const void *state, char **text, const char *const *tokens, int count)
 {
