@@ -11,10 +11,8 @@
 
 struct clf__ffmpeg;
 
-/* Opens the best audio stream of a file. `bytes` and `name`, which is for messages, are borrowed. `input`
- * (the recording in a command line) and `reason` (libsndfile's error) are for the message about other files.
- * If FFmpeg's libraries are missing, in the build or at run time, fails with a message that contains a
- * conversion command. */
+/* Opens the best audio stream of a file. Does not own `bytes` or `name`. For other files, or without FFmpeg's
+ * libraries, the message contains `reason` (libsndfile's error) and a conversion command for `input`. */
 clf_status clf__ffmpeg_open(struct clf__ffmpeg **out, struct clf__byte_range *bytes, const char *name,
                             const char *input, const char *reason);
 void clf__ffmpeg_free(struct clf__ffmpeg *ffmpeg);

@@ -363,7 +363,8 @@ static void test_bad_folders(void **state)
     tokenizer_write(folder, "spiece.model", "nothing that is known");
     struct clf__tokenizer_options options = folders[6].options;
     options.class_name = "T5Tokenizer";
-    assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT, "spiece.model: is damaged");
+    assert_fails(clf__tokenizer_load(&tokenizer, folder, &options), CLF_FORMAT,
+                 "spiece.model: not a SentencePiece model, or damaged");
 }
 
 static clf_status load_and_use(const struct folder *folder, const char *path)

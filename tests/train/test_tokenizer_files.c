@@ -303,7 +303,7 @@ static void test_text_without_pieces(void **state)
         enum clf__system system;
     } cases[] = {
         {"ab\n", "a vocabulary of 300 tokens; use at most 6", 300, CLF__MARIAN},
-        {"ab\n", "a vocabulary of 300; use at most 7", 300, CLF__PAPER},
+        {"ab\n", "a vocabulary of 300 tokens; use at most 7", 300, CLF__PAPER},
         {"abcdef\n", "a vocabulary of 5 tokens is too small for the characters of the text; use at least 10",
          5, CLF__MARIAN},
         {"", "no text to train on", 300, CLF__MARIAN},

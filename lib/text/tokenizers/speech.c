@@ -62,23 +62,23 @@ clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct 
 
 clf_status clf__speech_language_code(char **out, const struct clf__tokenizer *tokenizer, int32_t id)
 {
-    const char *piece = clf__tokenizer_target_token(tokenizer, id);
-    size_t size = piece != NULL ? strlen(piece) : 0;
-    int is_code = size > 4 && strncmp(piece, "<|", 2) == 0 && strcmp(piece + size - 2, "|>") == 0;
-    return is_code ? clf__copy_bytes(out, piece + 2, size - 4) : clf__copy_string(out, "");
+    const char *token = clf__tokenizer_target_token(tokenizer, id);
+    size_t size = token != NULL ? strlen(token) : 0;
+    int is_code = size > 4 && strncmp(token, "<|", 2) == 0 && strcmp(token + size - 2, "|>") == 0;
+    return is_code ? clf__copy_bytes(out, token + 2, size - 4) : clf__copy_string(out, "");
 }
 
 int32_t clf__speech_language_id(const struct clf__speech_tokens *tokens,
                                 const struct clf__tokenizer *tokenizer, const char *code)
 {
-    char piece[LONGEST_CODE + 5] = "<|";
+    char token[LONGEST_CODE + 5] = "<|";
     size_t size = strlen(code);
     if (size > LONGEST_CODE) {
         return -1;
     }
-    memcpy(piece + 2, code, size);
-    memcpy(piece + 2 + size, "|>", 3);
-    int32_t id = clf__tokenizer_target_id(tokenizer, piece);
+    memcpy(token + 2, code, size);
+    memcpy(token + 2 + size, "|>", 3);
+    int32_t id = clf__tokenizer_target_id(tokenizer, token);
     int is_own = id > tokens->start && id <= tokens->start + tokens->languages;
     int is_added = id > tokens->no_timestamps && *code >= 'a' && *code <= 'z';
     return is_own || is_added ? id : -1;
@@ -90,8 +90,8 @@ clf_status clf__speech_text(char **out, const struct clf__speech_tokens *tokens,
     size_t most = 0, size = 0;
     char *bytes = NULL, *text = NULL;
     for (int i = 0; i < count; i++) {
-        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_token(tokenizer, ids[i]) : NULL;
-        most += piece != NULL ? strlen(piece) : 0;
+        const char *token = ids[i] < tokens->end ? clf__tokenizer_target_token(tokenizer, ids[i]) : NULL;
+        most += token != NULL ? strlen(token) : 0;
     }
     CLF__TRY(clf__allocate(&bytes, most + 1, 1));
     clf_status status = clf__allocate(&text, 3 * most + 1, 1);
@@ -100,8 +100,8 @@ clf_status clf__speech_text(char **out, const struct clf__speech_tokens *tokens,
         return status;
     }
     for (int i = 0; i < count; i++) {
-        const char *piece = ids[i] < tokens->end ? clf__tokenizer_target_token(tokenizer, ids[i]) : NULL;
-        size += piece != NULL ? clf__byte_level_bytes(bytes + size, piece, strlen(piece)) : 0;
+        const char *token = ids[i] < tokens->end ? clf__tokenizer_target_token(tokenizer, ids[i]) : NULL;
+        size += token != NULL ? clf__byte_level_bytes(bytes + size, token, strlen(token)) : 0;
     }
     text[clf__byte_level_repair(text, bytes, size)] = '\0';
     clf__free(bytes);

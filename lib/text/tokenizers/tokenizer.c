@@ -104,19 +104,19 @@ static clf_status add_id(void *user, int32_t id, const char *text, size_t size)
     return clf__ids_append(sink->ids, id);
 }
 
-static clf_status add_token(void *user, const char *piece, size_t length)
+static clf_status add_token(void *user, const char *token, size_t length)
 {
     const struct sink *sink = user;
-    int32_t id = clf__vocabulary_id(sink->side->vocabulary, piece, length);
+    int32_t id = clf__vocabulary_id(sink->side->vocabulary, token, length);
     if (id < 0) {
         id = sink->side->unknown_id;
     }
     if (id < 0) {
-        size_t shown = length <= MAX_SHOWN_WORD ? length : clf__utf8_cut(piece, MAX_SHOWN_WORD);
-        return clf__fail(CLF_TEXT, "\"%.*s\" is not in %s, which has no unknown token", (int)shown, piece,
+        size_t shown = length <= MAX_SHOWN_WORD ? length : clf__utf8_cut(token, MAX_SHOWN_WORD);
+        return clf__fail(CLF_TEXT, "\"%.*s\" is not in %s, which has no unknown token", (int)shown, token,
                          sink->side->vocabulary->path);
     }
-    return add_id(user, id, piece, length);
+    return add_id(user, id, token, length);
 }
 
 static clf_status add_part(struct sink *sink, const char *text, size_t size)
@@ -145,15 +145,15 @@ static clf_status add_text(const struct clf__tokenizer *tokenizer, struct sink *
 }
 
 static clf_status add_checked(const struct clf__tokenizer *tokenizer, struct sink *sink, const char *text,
-                              size_t size, int pieces)
+                              size_t size, int is_tokenized)
 {
     const struct clf__tokenizer_side *side = sink->side;
     CLF__TRY(clf__utf8_check(text, size));
     if (!side->vocabulary) {
         return clf__fail(CLF_UNSUPPORTED, "this model reads frames, not text; pass recordings or .npy files");
     }
-    return pieces ? clf__segmenter_words.segment(NULL, text, size, add_token, sink)
-                  : add_text(tokenizer, sink, text, size);
+    return is_tokenized ? clf__segmenter_words.segment(NULL, text, size, add_token, sink)
+                        : add_text(tokenizer, sink, text, size);
 }
 
 static clf_status add_ids(struct clf__ids *ids, const int32_t *added)
@@ -176,38 +176,39 @@ static int ends_with(const struct clf__ids *ids, const int32_t *added)
 }
 
 static clf_status add_source(const struct clf__tokenizer *tokenizer, const struct clf__framing *framing,
-                             struct sink *sink, const char *text, size_t size, int pieces)
+                             struct sink *sink, const char *text, size_t size, int is_tokenized)
 {
     CLF__TRY(add_ids(sink->ids, framing->before));
-    CLF__TRY(add_checked(tokenizer, sink, text, size, pieces));
-    return pieces && ends_with(sink->ids, framing->behind) ? CLF_OK : add_ids(sink->ids, framing->behind);
+    CLF__TRY(add_checked(tokenizer, sink, text, size, is_tokenized));
+    return is_tokenized && ends_with(sink->ids, framing->behind) ? CLF_OK
+                                                                 : add_ids(sink->ids, framing->behind);
 }
 
 /* Encodes a source with the word of the framing before it. */
 static clf_status add_worded_source(const struct clf__tokenizer *tokenizer,
                                     const struct clf__framing *framing, struct sink *sink, const char *text,
-                                    size_t size, int pieces)
+                                    size_t size, int is_tokenized)
 {
     if (framing->word == NULL) {
-        return add_source(tokenizer, framing, sink, text, size, pieces);
+        return add_source(tokenizer, framing, sink, text, size, is_tokenized);
     }
     char *whole = NULL;
     size_t before = strlen(framing->word) + 1;
     CLF__TRY(clf__allocate(&whole, before + size, 1));
     memcpy(stpcpy(whole, framing->word), " ", 1);
     memcpy(whole + before, text, size);
-    clf_status status = add_source(tokenizer, framing, sink, whole, before + size, pieces);
+    clf_status status = add_source(tokenizer, framing, sink, whole, before + size, is_tokenized);
     clf__free(whole);
     return status;
 }
 
 clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__ids *ids,
-                                        const char *text, size_t size, int pieces)
+                                        const char *text, size_t size, int is_tokenized)
 {
     struct sink sink = sink_of(tokenizer, 0, ids, NULL);
     ids->count = 0;
-    clf_status status = add_worded_source(tokenizer, framing, &sink, text, size, pieces);
+    clf_status status = add_worded_source(tokenizer, framing, &sink, text, size, is_tokenized);
     if (status != CLF_OK) {
         ids->count = 0;
     }
@@ -216,24 +217,24 @@ clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
 
 clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__token_list *tokens,
-                                        const char *text, size_t size, int pieces)
+                                        const char *text, size_t size, int is_tokenized)
 {
     struct clf__ids ids = {.count = 0};
     struct sink sink = sink_of(tokenizer, 0, &ids, tokens);
-    clf_status status = add_worded_source(tokenizer, framing, &sink, text, size, pieces);
+    clf_status status = add_worded_source(tokenizer, framing, &sink, text, size, is_tokenized);
     clf__ids_free(&ids);
     return status;
 }
 
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
-                                 const char *text, size_t size, int target, int pieces)
+                                 const char *text, size_t size, int target, int is_tokenized)
 {
     if (!target) {
-        return clf__tokenizer_encode_source(tokenizer, &tokenizer->framing, ids, text, size, pieces);
+        return clf__tokenizer_encode_source(tokenizer, &tokenizer->framing, ids, text, size, is_tokenized);
     }
     struct sink sink = sink_of(tokenizer, 1, ids, NULL);
     ids->count = 0;
-    clf_status status = add_checked(tokenizer, &sink, text, size, pieces);
+    clf_status status = add_checked(tokenizer, &sink, text, size, is_tokenized);
     if (status == CLF_OK && tokenizer->options.end_id >= 0) {
         status = clf__ids_append(ids, tokenizer->options.end_id);
     }
@@ -244,19 +245,19 @@ clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct 
 }
 
 /* Returns whether text omits an id; as in transformers, models treat the unknown token as special. */
-static int is_left_out(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
+static int is_omitted(const struct clf__tokenizer *tokenizer, int32_t id, int is_tokenized)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;
     const struct clf__vocabulary *vocabulary = tokenizer->target.vocabulary;
-    return (!pieces && (vocabulary->marks[id] & CLF__TOKEN_SPECIAL) != 0) || id == options->pad_id ||
+    return (!is_tokenized && (vocabulary->marks[id] & CLF__TOKEN_SPECIAL) != 0) || id == options->pad_id ||
            id == options->start_id || id == options->end_id ||
-           (!pieces && tokenizer->target.segmenter->has_model && !tokenizer->target.shows_unknown &&
+           (!is_tokenized && tokenizer->target.segmenter->has_model && !tokenizer->target.shows_unknown &&
             id == tokenizer->target.unknown_id);
 }
 
-int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int pieces)
+int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int is_tokenized)
 {
-    return clf__tokenizer_target_token(tokenizer, id) != NULL && !is_left_out(tokenizer, id, pieces);
+    return clf__tokenizer_target_token(tokenizer, id) != NULL && !is_omitted(tokenizer, id, is_tokenized);
 }
 
 int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer)
@@ -266,42 +267,43 @@ int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer)
 
 /* Fills list (count) with the tokens of the text and returns their number. */
 static clf_status choose_tokens(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
-                                const int32_t *ids, int count, const char *const *given, int pieces)
+                                const int32_t *ids, int count, const char *const *given, int is_tokenized)
 {
     *chosen = 0;
     for (int i = 0; i < count; i++) {
-        const char *piece = clf__tokenizer_target_token(tokenizer, ids[i]);
-        if (!piece) {
+        const char *token = clf__tokenizer_target_token(tokenizer, ids[i]);
+        if (!token) {
             return clf__fail(CLF_BAD_ARGUMENT, "%s: no token with the id %d",
                              tokenizer->target.vocabulary->path, (int)ids[i]);
         }
         if (given != NULL && given[i] != NULL) {
             list[(*chosen)++] = given[i];
-        } else if (!is_left_out(tokenizer, ids[i], pieces)) {
-            list[(*chosen)++] = piece;
+        } else if (!is_omitted(tokenizer, ids[i], is_tokenized)) {
+            list[(*chosen)++] = token;
         }
     }
     return CLF_OK;
 }
 
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,
-                                 int count, int pieces)
+                                 int count, int is_tokenized)
 {
-    return clf__tokenizer_decode_given(tokenizer, text, ids, count, NULL, pieces);
+    return clf__tokenizer_decode_given(tokenizer, text, ids, count, NULL, is_tokenized);
 }
 
 clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, char **text,
-                                       const int32_t *ids, int count, const char *const *given, int pieces)
+                                       const int32_t *ids, int count, const char *const *given,
+                                       int is_tokenized)
 {
     *text = NULL;
     const char **list = NULL;
     int chosen;
     CLF__TRY(clf__allocate(&list, (size_t)count, sizeof *list));
-    clf_status status = choose_tokens(tokenizer, list, &chosen, ids, count, given, pieces);
+    clf_status status = choose_tokens(tokenizer, list, &chosen, ids, count, given, is_tokenized);
     if (status == CLF_OK) {
         const struct clf__tokenizer_side *target = &tokenizer->target;
-        status = pieces ? clf__segmenter_words.join(NULL, text, list, chosen)
-                        : target->segmenter->join(target->state, text, list, chosen);
+        status = is_tokenized ? clf__segmenter_words.join(NULL, text, list, chosen)
+                              : target->segmenter->join(target->state, text, list, chosen);
     }
     clf__free(list);
     return status;

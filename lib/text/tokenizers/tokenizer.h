@@ -91,35 +91,36 @@ const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenize
 
 /* Encodes a line; replaces *ids. A source is framed; a target gets only the end token. Text is valid UTF-8 of
  * `size` bytes, else CLF_TEXT; NUL is white space. With source.spm a leading >>code<< is one token. With
- * `pieces` the line is tokens separated by white space (--tokens). */
+ * `is_tokenized` the line is tokens separated by white space (--tokens). */
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
-                                 const char *text, size_t size, int target, int pieces);
+                                 const char *text, size_t size, int target, int is_tokenized);
 /* Encodes a source with a framing of this tokenizer. */
 clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__ids *ids,
-                                        const char *text, size_t size, int pieces);
+                                        const char *text, size_t size, int is_tokenized);
 
 /* Appends the token texts of a source, one for each id except the framing; unknown tokens as written. The
  * list is zero-initialised and freed by the caller, also on failure. */
 clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__token_list *tokens,
-                                        const char *text, size_t size, int pieces);
+                                        const char *text, size_t size, int is_tokenized);
 
 /* Returns the unknown id of the target, or -1. */
 int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer);
 
 /* Returns whether a generated id is part of the text, or of the tokens. */
-int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int pieces);
+int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int is_tokenized);
 
 /* Decodes generated ids to text, or to tokens separated by spaces, without start, end and pad. The caller
  * frees *text. */
 clf_status clf__tokenizer_decode(const struct clf__tokenizer *tokenizer, char **text, const int32_t *ids,
-                                 int count, int pieces);
+                                 int count, int is_tokenized);
 
 /* clf__tokenizer_decode() with replacements: a non-NULL string in `given` (count; or NULL) replaces the token
  * at its position. */
 clf_status clf__tokenizer_decode_given(const struct clf__tokenizer *tokenizer, char **text,
-                                       const int32_t *ids, int count, const char *const *given, int pieces);
+                                       const int32_t *ids, int count, const char *const *given,
+                                       int is_tokenized);
 
 /* Returns one token, borrowed; NULL for an id outside the vocabulary. */
 const char *clf__tokenizer_source_token(const struct clf__tokenizer *tokenizer, int32_t id);

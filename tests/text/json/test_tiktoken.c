@@ -137,9 +137,9 @@ static void test_bad(void **state)
     expect_bad("Ig== 1\n", " 1\n", "line 2 has no token in base64");
     expect_bad("Ig== 1\n", "IQ== 1\n", "line 2 repeats an earlier token");
     expect_bad("Ig== 1\n", "IiI= 1\n", "no token for the byte 0x22");
-    expect_bad(NULL, "YWE= 262", "line 263 is cut off");
+    expect_bad(NULL, "YWE= 262", "line 263 is truncated");
     expect_bad(NULL, "YWE= 262\nYWI= 263\nYWM= 264\n",
-               "has 265 tokens, which does not match a model with 1774 ids");
+               "265 tokens, which does not match a model with 1774 ids");
 }
 
 /* A truncated file has fewer tokens, or a shorter last one: a complete line is accepted as it is. */

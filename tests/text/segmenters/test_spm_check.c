@@ -62,10 +62,13 @@ static void test_tags_that_protobuf_reads_otherwise(void **state)
     struct bytes spec = {0};
     spm_append_field(&spec, SPM_CHARSMAP, table, sizeof table);
     assert_fails(use_with(SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "points outside the table");
-    assert_fails(use_with(BIT_32 | SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "it is cut");
-    assert_fails(use_with((BIT_32 << 31) | SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "it is cut");
-    assert_fails(use_with(2, spec.data, spec.size), CLF_FORMAT, "it is cut");          /* field 0 */
-    assert_fails(use_with(3 << 3 | 3, spec.data, spec.size), CLF_FORMAT, "it is cut"); /* a group */
+    assert_fails(use_with(BIT_32 | SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT,
+                 "the file is truncated");
+    assert_fails(use_with((BIT_32 << 31) | SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT,
+                 "the file is truncated");
+    assert_fails(use_with(2, spec.data, spec.size), CLF_FORMAT, "the file is truncated"); /* field 0 */
+    assert_fails(use_with(3 << 3 | 3, spec.data, spec.size), CLF_FORMAT,
+                 "the file is truncated"); /* a group */
     spec.size = 0;
     spm_append_field(&spec, BIT_32 | SPM_CHARSMAP, table, sizeof table);
     assert_fails(use_with(SPM_NORMALIZER, spec.data, spec.size), CLF_FORMAT, "the normalizer is truncated");
@@ -79,7 +82,7 @@ static void test_tags_that_protobuf_reads_otherwise(void **state)
     assert_ok(spm_use(model.data, model.size));
     model.size = size;
     spm_append(&model, longer, sizeof longer);
-    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "it is cut");
+    assert_fails(spm_use(model.data, model.size), CLF_FORMAT, "the file is truncated");
     clf__free(model.data);
 }
 

@@ -1,4 +1,5 @@
-/* Sections of tokenizer.json that transformers 5.23 builds for a class instead of reading them from the file (transformers/models/*/tokenization_*.py). */
+/* Sections of tokenizer.json that transformers 5.23 builds for a class instead of reading them from the file
+ * (the class's tokenization_NAME.py in transformers/models). */
 #ifndef CLF_TEXT_CLASSES_PIPELINE_H
 #define CLF_TEXT_CLASSES_PIPELINE_H
 

@@ -94,7 +94,7 @@ static clf_status read_lines(struct reading *reading, const char *text, size_t s
     for (const char *line = text; line < end; line = next + 1) {
         next = memchr(line, '\n', (size_t)(end - line));
         if (next == NULL) {
-            return damaged(reading, "is cut off");
+            return damaged(reading, "is truncated");
         }
         if (reading->rank >= rows) {
             return damaged(reading, "exceeds the model's vocabulary; use the file of this model");

@@ -252,8 +252,8 @@ clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, siz
     }
     struct check check = {.path = path, .self_test_room = CLF__NORMALISED_BYTES};
     struct clf__span model = {bytes, size};
-    CLF__TRY(walk_fields(&check, model, check_tables, "it is cut"));
-    clf_status status = walk_fields(&check, model, check_texts, "it is cut");
+    CLF__TRY(walk_fields(&check, model, check_tables, "the file is truncated"));
+    clf_status status = walk_fields(&check, model, check_texts, "the file is truncated");
     if (status == CLF_OK) {
         status = check_symbols(&check);
     }
