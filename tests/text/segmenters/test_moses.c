@@ -197,11 +197,9 @@ static void test_lists(void **state)
                  "CLFORMER_ABBREVIATIONS: \"/no/such/folder\" is not a folder");
     unsetenv("CLFORMER_ABBREVIATIONS");
     write_file(folder, "nonbreaking_prefix.pt", "B\xFF\n", 3);
-    assert_fails(open_language(&side, folder, "pt", 0), CLF_FORMAT,
-                 "nonbreaking_prefix.pt: not UTF-8 text");
+    assert_fails(open_language(&side, folder, "pt", 0), CLF_FORMAT, "nonbreaking_prefix.pt: not UTF-8 text");
     write_file(folder, "nonbreaking_prefix.pt", "B\0\n", 3);
-    assert_fails(open_language(&side, folder, "pt", 0), CLF_FORMAT,
-                 "nonbreaking_prefix.pt: not UTF-8 text");
+    assert_fails(open_language(&side, folder, "pt", 0), CLF_FORMAT, "nonbreaking_prefix.pt: not UTF-8 text");
     clf_log_set(NULL, NULL);
 }
 

@@ -180,7 +180,8 @@ clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t
     size_t room = CLF__NORMALISED_BYTES;
     *fit = clf__charsmap_fit(&model->tables.normaliser, text, size, &room);
     if (*fit < size && *fit < LEAST_FIT) {
-        return clf__fail(CLF_TEXT, "%s: the normalizer produces more than %d bytes from %zu; download the file again",
+        return clf__fail(CLF_TEXT,
+                         "%s: the normalizer produces more than %d bytes from %zu; download the file again",
                          model->path.c_str(), static_cast<int>(CLF__NORMALISED_BYTES), size);
     }
     return CLF_OK;
@@ -222,7 +223,8 @@ clf_status check_output(const clf__sentencepiece *model, const std::vector<std::
     }
     size_t room = CLF__NORMALISED_BYTES + GROWTH * text.size();
     if (clf__charsmap_fit(&model->tables.denormaliser, text.data(), text.size(), &room) < text.size()) {
-        return clf__fail(CLF_FORMAT, "%s: the output normalizer expands %zu bytes too far; download the file again",
+        return clf__fail(CLF_FORMAT,
+                         "%s: the output normalizer expands %zu bytes too far; download the file again",
                          model->path.c_str(), text.size());
     }
     return CLF_OK;

@@ -220,13 +220,14 @@ clf_status explain(const clf__sentencepiece_training *training, const std::strin
     int least = number_after(message, " vs ");
     if (most > 0) {
         return clf__fail(CLF_TEXT,
-                         "the text is too short for a vocabulary of %d tokens; use at most %d, or more text", asked,
-                         most + others);
+                         "the text is too short for a vocabulary of %d tokens; use at most %d, or more text",
+                         asked, most + others);
     }
     if (least > 0) {
-        return clf__fail(CLF_TEXT,
-                         "a vocabulary of %d tokens is too small for the characters of the text; use at least %d", asked,
-                         least + others);
+        return clf__fail(
+            CLF_TEXT,
+            "a vocabulary of %d tokens is too small for the characters of the text; use at least %d", asked,
+            least + others);
     }
     return clf__fail(CLF_TEXT, "SentencePiece cannot train on this text: %s", message.c_str());
 }
