@@ -374,7 +374,7 @@ static void test_a_wrong_configuration_shows_at_once(void **state)
         {"dropout=2", "config: \"dropout\" is 2"},
         {"dropout=\"0.1\"", "config: \"dropout\" must be"},
         {"activation_function=foo", "config: \"activation_function\" is \"foo\""},
-        {"num_beams=x", "config: \"num_beams\" is"},
+        {"num_beams=x", "config: \"num_beams\" must be an integer"},
         {"d_model=33", "config: \"d_model\" 33 is not a multiple"},
         {"norm=rms", "\"norm\" cannot be set, because the preset"},
     };
