@@ -44,7 +44,7 @@ static void end_one(int index, clf_status status, struct clf_transcript *transcr
     assert_true((status == CLF_OK) == (transcript != NULL));
     assert_int_equal(several->statuses[index], -1);
     if (index == BROKEN && status != CLF_INTERRUPTED) {
-        assert_non_null(strstr(clf_last_error(), "is not a number"));
+        assert_non_null(strstr(clf_last_error(), "is NaN or infinite"));
     }
     several->statuses[index] = (int)status;
     several->transcripts[index] = transcript;
