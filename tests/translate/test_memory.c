@@ -74,7 +74,7 @@ static void test_batch_is_refused(void **state)
     struct clf_score *score;
     leave(device, 10000);
     assert_ok(clf_translator_create(&translator, model, &options));
-    assert_fails(clf_translate(&translation, translator, &line, 1), CLF_DEVICE_MEMORY, "10000 left of");
+    assert_fails(clf_translate(&translation, translator, &line, 1), CLF_DEVICE_MEMORY, "only 10000 of");
     assert_fails(clf_score(&score, translator, &line, &line, 1), CLF_DEVICE_MEMORY,
                  "device memory: a batch needs");
     assert_true(clf__device_free_bytes(device) == 10000);
@@ -139,7 +139,7 @@ static void test_absurd_limits(void **state)
     limits[count] = usual; /* 2^32 rows: 0 in 32 bits */
     limits[count].cache_rows = 1 << 16;
     limits[count].positions = 1 << 16;
-    parts[count++] = "the cache of keys would be 4294967296 rows";
+    parts[count++] = "the cache of keys: 4294967296 rows";
     limits[count] = usual;
     limits[count].source_tokens = INT_MAX;
     parts[count++] = "the layers' rows";
