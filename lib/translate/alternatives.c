@@ -80,14 +80,8 @@ static clf_status join_line(struct clf_translation *line, const struct clf_trans
 /* Adds the other translator's times, but not its lines and tokens. */
 static void add_times(struct clf_stage_times *times, struct clf_stage_times *more)
 {
-    times->tokenize += more->tokenize;
-    times->encode += more->encode;
-    times->decode += more->decode;
-    times->search += more->search;
-    times->detokenize += more->detokenize;
-    times->steps += more->steps;
-    times->step_rows += more->step_rows;
-    times->batches += more->batches;
+    more->lines = more->source_tokens = more->target_tokens = 0;
+    clf__times_add(times, more);
     *more = (struct clf_stage_times){.size = sizeof *more};
 }
 

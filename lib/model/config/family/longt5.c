@@ -55,12 +55,7 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
 const struct clf__family clf__family_longt5 = {
     .hugging_face = "longt5",
     .start = start,
-    .keys = clf__t5_keys,
     .read = read,
     .names = &names,
-    .specials = {.first = {"<pad>", "</s>", "<unk>"}},
-    .tokenizer_class = "T5Tokenizer",
-    .reads_texts = 1,
-    .has_no_start_token = 1,
-    .ties_by_file = 1,
+    CLF__T5_FAMILY,
 };

@@ -15,12 +15,7 @@ void clf__mt5_start(struct clf__config *config, struct clf__config_choices *choi
 const struct clf__family clf__family_mt5 = {
     .hugging_face = "mt5",
     .start = clf__mt5_start,
-    .keys = clf__t5_keys,
     .read = clf__t5_read,
     .names = &clf__t5_names,
-    .specials = {.first = {"<pad>", "</s>", "<unk>"}},
-    .tokenizer_class = "T5Tokenizer",
-    .reads_texts = 1,
-    .has_no_start_token = 1,
-    .ties_by_file = 1,
+    CLF__T5_FAMILY,
 };

@@ -105,12 +105,7 @@ clf_status clf__t5_read_scaled(struct clf__config *config, struct clf__config_ch
 const struct clf__family clf__family_t5 = {
     .hugging_face = "t5",
     .start = clf__t5_start,
-    .keys = clf__t5_keys,
     .read = clf__t5_read_scaled,
     .names = &clf__t5_names,
-    .specials = {.first = {"<pad>", "</s>", "<unk>"}},
-    .tokenizer_class = "T5Tokenizer",
-    .reads_texts = 1,
-    .has_no_start_token = 1,
-    .ties_by_file = 1,
+    CLF__T5_FAMILY,
 };

@@ -34,6 +34,11 @@
     {"lm_head.weight", "lm_head.weight"}
 /* clang-format on */
 
+/* Fields of struct clf__family that T5 and the architectures derived from it share. */
+#define CLF__T5_FAMILY                                                                                       \
+    .keys = clf__t5_keys, .specials = {.first = {"<pad>", "</s>", "<unk>"}},                                 \
+    .tokenizer_class = "T5Tokenizer", .reads_texts = 1, .has_no_start_token = 1, .ties_by_file = 1
+
 void clf__t5_start(struct clf__config *config, struct clf__config_choices *choices);
 /* Reads the head width, the type of the feed-forward and the decoder depth. */
 clf_status clf__t5_read(struct clf__config *config, struct clf__config_choices *choices,

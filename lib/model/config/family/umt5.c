@@ -12,12 +12,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
 const struct clf__family clf__family_umt5 = {
     .hugging_face = "umt5",
     .start = start,
-    .keys = clf__t5_keys,
     .read = clf__t5_read_scaled,
     .names = &clf__umt5_names,
-    .specials = {.first = {"<pad>", "</s>", "<unk>"}},
-    .tokenizer_class = "T5Tokenizer",
-    .reads_texts = 1,
-    .has_no_start_token = 1,
-    .ties_by_file = 1,
+    CLF__T5_FAMILY,
 };
