@@ -149,14 +149,14 @@ static int check_word(const char *path, const char *word)
     static const char *const environment[] = {"getenv", "secure_getenv", "setenv", "putenv", "environ", NULL};
     static const char *const allocating[] = {"malloc",  "calloc",   "realloc", "strdup",
                                              "strndup", "asprintf", NULL};
-    static const char *const families[] = {
-#define FAMILY(name, lower) "CLF__" #name,
-        CLF__SYSTEM_LIST(FAMILY)
-#undef FAMILY
+    static const char *const architectures[] = {
+#define ARCHITECTURE(name, lower) "CLF__" #name,
+        CLF__ARCHITECTURE_LIST(ARCHITECTURE)
+#undef ARCHITECTURE
             NULL};
-    if (is_named(word, families) &&
-        strncmp(path, "model/config/family/", strlen("model/config/family/")) != 0) {
-        return report(path, word, "only lib/model/config/family asks for a family by its name");
+    if (is_named(word, architectures) &&
+        strncmp(path, "model/config/architectures/", strlen("model/config/architectures/")) != 0) {
+        return report(path, word, "only lib/model/config/architecture asks for a architecture by its name");
     }
     if (is_named(word, printing)) {
         return report(path, word, "lib/ never prints");
@@ -176,17 +176,18 @@ static int check_word(const char *path, const char *word)
 /* Checks a string that starts here. */
 static int check_string(const char *path, const char *text)
 {
-    static const char *const families[] = {
-#define FAMILY(name, lower) "\"" #lower "\"",
-        CLF__SYSTEM_LIST(FAMILY)
-#undef FAMILY
+    static const char *const architectures[] = {
+#define ARCHITECTURE(name, lower) "\"" #lower "\"",
+        CLF__ARCHITECTURE_LIST(ARCHITECTURE)
+#undef ARCHITECTURE
     };
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        if (strncmp(text, families[i], strlen(families[i])) == 0 &&
-            strncmp(path, "model/config/family/", strlen("model/config/family/")) != 0 &&
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) {
+        if (strncmp(text, architectures[i], strlen(architectures[i])) == 0 &&
+            strncmp(path, "model/config/architectures/", strlen("model/config/architectures/")) != 0 &&
             strncmp(path, "text/tokenizers/classes/", strlen("text/tokenizers/classes/")) != 0) {
-            return report(path, families[i],
-                          "only lib/model/config/family and lib/text/tokenizers/classes name a family");
+            return report(
+                path, architectures[i],
+                "only lib/model/config/architecture and lib/text/tokenizers/classes name a architecture");
         }
     }
     return 0;
@@ -294,7 +295,8 @@ static void test_each_rule_catches_its_breach(void **state)
     } cases[] = {
         {"math/tensor/tensor.c", "#include \"math/ops/softmax.h\"\n", 1},
         {"text/batch.c", "#include \"runtime/device/caps.h\"\n", 1},
-        {"model/config/family/marian.c", "#include \"model/config/config.h\"\n#include \"base/json.h\"\n", 0},
+        {"model/config/architectures/marian.c",
+         "#include \"model/config/config.h\"\n#include \"base/json.h\"\n", 0},
         {"model/tree.c", "#include \"model/weights/format.h\"\n#include \"model/infer/session.h\"\n", 1},
         {"model/infer/step.c", "#include \"model/tree.h\"\n", 0},
         {"model/infer/step.c", "#include \"model/backprop/internal.h\"\n#include \"model/rest/a.h\"\n", 2},
@@ -318,10 +320,10 @@ static void test_each_rule_catches_its_breach(void **state)
         {"base/environment.c", "char *f(void) { return getenv(\"HOME\"); }\n", 0},
         {"text/batch.c", "void *f(void) { return malloc(1); }\n", 1},
         {"train/run.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 1},
-        {"model/config/family/marian.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 0},
+        {"model/config/architectures/marian.c", "int f(int preset) { return preset == CLF__MARIAN; }\n", 0},
         {"train/run.c", "const char *f(void) { return \"jadore\"; }\n", 1},
         {"train/run.c", "const char *f(void) { return \"as jadore\"; } /* \"jadore\" */\n", 0},
-        {"model/config/family/jadore.c", "const char *f(void) { return \"jadore\"; }\n", 0},
+        {"model/config/architectures/jadore.c", "const char *f(void) { return \"jadore\"; }\n", 0},
     };
     clblast_files = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -205,7 +205,7 @@ static int print_text(const char *text)
     printf("Folder        %s\n", string_of(model, "folder"));
     if (can_run(model)) {
         printf("Format        %s\n", string_of(model, "format"));
-        printf("Architecture  %s\n", string_of(model, "system"));
+        printf("Architecture  %s\n", string_of(model, "architecture"));
     } else {
         print_member("Model type", model, "model_type");
         print_member("Classes", model, "architectures");

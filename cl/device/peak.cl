@@ -49,7 +49,7 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     }                                                                                                                  \
     a += b + c + d + e + g + h + i + j + k + l + m;
 
-#if defined(FORM_CPU) && defined(HAS_TILES)
+#if defined(VARIANT_CPU) && defined(HAS_TILES)
 #define TILE_PRODUCT "tdpbusd"
 #include "include/tiles.cl"
 
@@ -76,7 +76,7 @@ CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 {
     TILE_PEAK("tdpbf16ps")
 }
-#elif defined(FORM_CPU)
+#elif defined(VARIANT_CPU)
 #if INT8_BYTES != CLF__INT8_FLOAT
 #define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* acc is an operand, so that no product can be hoisted */
 CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
@@ -129,7 +129,7 @@ GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
 }
 
 /* Eight chains of dot products of four 8-bit numbers: 2 * 8 * 4 * rounds operations per work-item. */
-#if defined(FORM_GPU) && defined(HAS_INTEGER_DOT_PRODUCT)
+#if defined(VARIANT_GPU) && defined(HAS_INTEGER_DOT_PRODUCT)
 #include "include/dot_word.cl"
 
 GPU_KERNEL void peak_int8_gpu(__global float *sums, int rounds, float factor)

@@ -5,7 +5,7 @@
 #define ACTIVATE_RELU(T) v = v < (T)(0.0f) ? (T)(0.0f) : v;
 
 /* GELU: v Φ(v) (Hendrycks and Gimpel 2016), with a quarter of the operations of the built-in erf. */
-#ifdef FORM_GPU
+#ifdef VARIANT_GPU
 /* On devices with an exp instruction: Φ(-|v|) = exp(-v²/2) times a polynomial in t = 1 / (1 + 0.42 |v| /
  * √2), fitted for this file to a relative error of 5e-7 and an absolute error of 3e-8. */
 #define NORMAL_TAIL(T)                                                                                                 \

@@ -26,14 +26,14 @@
 #define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
 
-/* A device runs one kernel variant, FORM_CPU or FORM_GPU (neither: both). The kernels of the other variant
+/* A device runs one kernel variant, VARIANT_CPU or VARIANT_GPU (neither: both). The kernels of the other variant
  * become unused functions, which compilers drop: this halves the time of a first start. A function cannot
  * have local memory, and a CPU variant has none. */
-#if defined(FORM_CPU)
+#if defined(VARIANT_CPU)
 #undef GPU_KERNEL_OF
 #define GPU_KERNEL_OF(items) static
 #define __local
-#elif defined(FORM_GPU)
+#elif defined(VARIANT_GPU)
 #undef CPU_KERNEL
 #define CPU_KERNEL static
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "model/tree.h"
 
 static const char shared[] = "model.shared.weight";
@@ -14,7 +14,7 @@ static const char decoder[] = "model.decoder.embed_tokens.weight";
 static void add_substitutes(struct clf__aliases *aliases, const struct clf__config *config, const char *name)
 {
     int is_embedding = strcmp(name, encoder) == 0 || strcmp(name, decoder) == 0;
-    if (!is_embedding || !clf__family_of(config->system)->stores_embeddings_variously) {
+    if (!is_embedding || !clf__architecture_of(config->architecture)->stores_embeddings_variously) {
         return;
     }
     aliases->names[aliases->count++] = shared;

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "model/formats/format.h"
 #include "model/formats/unpack.h"
 #include "model/inspect_internal.h"
@@ -204,8 +204,8 @@ static clf_status describe(json_t **out, struct inspection *inspection)
     json_t *tasks = json_object_get(inspection->file.root, "task_specific_params");
     tasks = json_is_object(tasks) ? json_incref(tasks) : json_object();
     *out = json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:O, s:I, s:I, s:O, s:n}", "folder",
-                     clf__inspect_text(inspection->path), "format", inspection->format->name, "system",
-                     clf__system_word(inspection->config.system), "configuration",
+                     clf__inspect_text(inspection->path), "format", inspection->format->name, "architecture",
+                     clf__architecture_word(inspection->config.architecture), "configuration",
                      clf__inspect_configuration(&inspection->config), "generation",
                      clf__inspect_generation(&inspection->config), "tasks", tasks, "tokenizer",
                      tokenizer_object(inspection), "tensors", inspection->tensors, "parameters",

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 
 #include "base/memory.h"
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/keys.h"
 #include "model/config/sides.h"
 #include "model/inspect_internal.h"
@@ -174,7 +174,7 @@ static clf_status say_of_ends(json_t *sentences, const struct clf__config *confi
 clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *config, const json_t *file)
 {
     /* In clformer folders, a missing key has the value of the preset. */
-    if (clf__family_of(config->system)->hugging_face &&
+    if (clf__architecture_of(config->architecture)->hugging_face &&
         json_object_get(file, "activation_function") == NULL) {
         CLF__TRY(clf__inspect_say(sentences, "config.json has no \"activation_function\"; %s is used",
                                   clf__config_key_word("activation_function", (int)config->activation)));

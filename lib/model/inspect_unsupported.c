@@ -60,7 +60,7 @@ clf_status clf__inspect_unsupported(json_t **out, const char *path, const char *
     CLF__TRY(read_config(&config, folder));
     *out =
         json_pack("{s:o, s:n, s:O?, s:O?, s:o, s:[], s:i, s:i, s:[], s:o}", "folder", clf__inspect_text(path),
-                  "system", "model_type", json_object_get(config, "model_type"), "architectures",
+                  "architecture", "model_type", json_object_get(config, "model_type"), "architectures",
                   json_object_get(config, "architectures"), "configuration", config, "tensors", "parameters",
                   0, "bytes", 0, "unusual", "cannot_run", clf__inspect_text(reason));
     if (*out == NULL) {

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/task.h"
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/sides.h"
 #include "model/formats/format.h"
 #include "model/formats/unpack.h"
@@ -25,7 +25,7 @@ static void describe(struct clf_model *model)
     model->info = (struct clf_model_info){
         .size = sizeof model->info,
         .folder = model->folder,
-        .architecture = clf__system_word(config->system),
+        .architecture = clf__architecture_word(config->architecture),
         .d_model = config->d_model,
         .encoder_layers = config->encoder_layers,
         .decoder_layers = config->decoder_layers,

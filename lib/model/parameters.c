@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "model/tree.h"
 
 /* The first pass counts names and shapes, the second writes them. */
@@ -22,8 +22,8 @@ static struct clf__initial initial_of(const struct clf__config *config, enum clf
     if (role == CLF__SINUSOIDS) {
         return (struct clf__initial){CLF__INITIAL_SINUSOIDS, 0, -1};
     }
-    const struct clf__family *family = clf__family_of(config->system);
-    return family->initial ? family->initial(config, role, shape) : clf__initial_constant(0.0f);
+    const struct clf__architecture *architecture = clf__architecture_of(config->architecture);
+    return architecture->initial ? architecture->initial(config, role, shape) : clf__initial_constant(0.0f);
 }
 
 static struct clf__parameter *add(struct writer *writer, enum clf__role role, const struct clf__shape *shape,
@@ -59,7 +59,7 @@ static clf_status add_module(void *context, const struct clf__module *module)
                 item->kernel = part->kernel;
             }
             if (item && module->kind == CLF__MODULE_WEIGHT && config->pad_id < part->rows &&
-                clf__family_of(config->system)->begins_with_zero_pad) {
+                clf__architecture_of(config->architecture)->begins_with_zero_pad) {
                 item->initial.zero_row = config->pad_id;
             }
         }
@@ -76,7 +76,7 @@ static clf_status add_module(void *context, const struct clf__module *module)
 
 int clf__padding_row(const struct clf__config *config)
 {
-    return clf__family_of(config->system)->keeps_pad_row ? config->pad_id : -1;
+    return clf__architecture_of(config->architecture)->keeps_pad_row ? config->pad_id : -1;
 }
 
 clf_status clf__parameter_list_create(struct clf__parameter_list *out, const struct clf__config *config)

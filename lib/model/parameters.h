@@ -60,7 +60,8 @@ void clf__parameter_list_free(struct clf__parameter_list *list);
  * projection does train the row. */
 int clf__padding_row(const struct clf__config *config);
 
-/* The parameters in a weights file, which stores them under the architecture's own names (config/family/). */
+/* The parameters in a weights file, which stores them under the architecture's own names
+ * (config/architectures/). */
 struct clf__parameters;
 
 /* Finds the parameters of *config in the folder's weights and sets whether the projection is tied to the

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "model/aliases.h"
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "model/formats/format.h"
 #include "model/parameters.h"
 #include "model/tree.h"
@@ -30,9 +30,9 @@ struct loading {
     uint8_t *claimed;
 };
 
-static const struct clf__family *family_of(const struct loading *loading)
+static const struct clf__architecture *architecture_of(const struct loading *loading)
 {
-    return clf__family_of(loading->config->system);
+    return clf__architecture_of(loading->config->architecture);
 }
 
 enum { NAME_BYTES = 128 };
@@ -174,7 +174,8 @@ static clf_status find_stored(const struct loading *loading, struct entry *entry
         CLF__TRY(claim_all(loading, entry, aliases.names[i]));
     }
     CLF__TRY(claim_substitutes(loading, entry, &aliases));
-    int is_optional = family_of(loading)->has_fixed_logits_bias && strcmp(name, "final_logits_bias") == 0;
+    int is_optional =
+        architecture_of(loading)->has_fixed_logits_bias && strcmp(name, "final_logits_bias") == 0;
     if (!entry->stored && !is_optional) {
         return clf__fail(CLF_FORMAT, "%s: tensor \"%s\" is missing, but config.json requires it; %s",
                          clf__weights_path(loading->weights),
@@ -191,7 +192,7 @@ static clf_status check_unknown(const struct loading *loading)
         if (!loading->claimed[i] && !clf__names_are_frozen(loading->names, tensor->name)) {
             return clf__fail(
                 CLF_FORMAT, "%s: tensor \"%.200s\" is not part of a %s model with this config.json; %s",
-                tensor->file, tensor->name, clf__system_word(loading->config->system), save_both);
+                tensor->file, tensor->name, clf__architecture_word(loading->config->architecture), save_both);
         }
     }
     return CLF_OK;
@@ -212,9 +213,9 @@ static int keeps_canonical(const struct clf__tensor_names *names)
 
 /* Folders written by clformer use canonical names for every preset. */
 static const struct clf__tensor_names *choose_names(const struct clf__weights *weights,
-                                                    enum clf__system system)
+                                                    enum clf__architecture_id id)
 {
-    const struct clf__tensor_names *own = clf__family_of(system)->names;
+    const struct clf__tensor_names *own = clf__architecture_of(id)->names;
     for (int i = 0; i < clf__weights_count(weights) && !keeps_canonical(own); i++) {
         if (strncmp(clf__weights_at(weights, i)->name, "model.", strlen("model.")) == 0) {
             return &clf__names_canonical;
@@ -251,7 +252,8 @@ static const struct clf__stored_tensor *find_embedding(const struct loading *loa
 static clf_status settle_tie(struct clf__config *config, const struct loading *loading)
 {
     int is_tied = config->share_target_output;
-    if (family_of(loading)->hugging_face == NULL || (!family_of(loading)->ties_by_file && !is_tied)) {
+    if (architecture_of(loading)->hugging_face == NULL ||
+        (!architecture_of(loading)->ties_by_file && !is_tied)) {
         return CLF_OK;
     }
     const struct clf__stored_tensor *projection = find_by_name(loading, "lm_head.weight");
@@ -277,7 +279,7 @@ static void settle_positions(enum clf__positions_kind *kind, const struct loadin
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "model.%s.embed_positions.weight", clf__side_word(side));
-    if (family_of(loading)->stores_sinusoids[side] && find_by_name(loading, name) != NULL) {
+    if (architecture_of(loading)->stores_sinusoids[side] && find_by_name(loading, name) != NULL) {
         *kind = CLF__POSITIONS_LEARNED;
     }
 }
@@ -286,7 +288,7 @@ static clf_status load(struct clf__parameters *parameters, struct clf__config *c
 {
     CLF__TRY(clf__format_open_weights(&parameters->weights, folder));
     const struct clf__weights *weights = parameters->weights;
-    struct loading loading = {config, weights, choose_names(weights, config->system), NULL};
+    struct loading loading = {config, weights, choose_names(weights, config->architecture), NULL};
     CLF__TRY(settle_tie(config, &loading));
     settle_positions(&config->encoder_positions, &loading, CLF__ENCODER);
     settle_positions(&config->decoder_positions, &loading, CLF__DECODER);

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/sides.h"
 
 /* Sizes of parameters that depend on the stack. */
@@ -327,7 +327,7 @@ static clf_status visit_stack(struct walk *walk, enum clf__side side)
     walk->side = side;
     CLF__TRY(visit_front_end(walk));
     if (clf__config_positions(config, side) == CLF__POSITIONS_LEARNED) {
-        int are_fixed = clf__family_of(config->system)->stores_sinusoids[side];
+        int are_fixed = clf__architecture_of(config->architecture)->stores_sinusoids[side];
         CLF__TRY(visit_one(walk, CLF__MODULE_TABLE, OFFSET(embedder.positions), "embed_positions",
                            are_fixed ? CLF__SINUSOIDS : CLF__EMBEDDING,
                            clf__config_max_positions(config, side) + config->position_offset, width));
@@ -360,7 +360,7 @@ static clf_status visit_projection(const struct walk *walk)
     struct clf__module module = lone_module(walk, CLF__MODULE_LINEAR, OFFSET(projection), CLF__MATRIX,
                                             config->target_vocabulary, config->d_model);
     struct clf__module_part *part = &module.parts[0];
-    part->bias_is_fixed = clf__family_of(config->system)->has_fixed_logits_bias;
+    part->bias_is_fixed = clf__architecture_of(config->architecture)->has_fixed_logits_bias;
     if (!config->share_target_output) {
         snprintf(part->weight, sizeof part->weight, "%s", clf__output_projection_name(config));
     }

@@ -54,7 +54,7 @@ static clf_status check_once(struct clf_device *device, const char *folder, cons
 
 clf_status clf__check_once(struct clf_device *device)
 {
-    if (device->info->kind != CLF_DEVICE_GPU || device->caps.form != CLF_VARIANT_GPU ||
+    if (device->info->kind != CLF_DEVICE_GPU || device->caps.variant != CLF_VARIANT_GPU ||
         (device->caps.without & CLF__WITHOUT_CHECK) != 0) {
         return CLF_OK;
     }

@@ -241,7 +241,7 @@ static clf_status order_by_speed(struct clf_device_list *list, const struct clf_
     CLF__TRY(clf__environment_cache_bytes(&kept_bytes));
     int rival = clf__choice_rival(list), first = clf__choice_candidate(list, 0);
     if (rival < 0 || !options->use_program_cache || kept_bytes == 0 || options->variant != CLF_VARIANT_AUTO ||
-        clf__environment_value("CLFORMER_FORM") != NULL ||
+        clf__environment_value("CLFORMER_VARIANT") != NULL ||
         (without & (CLF__WITHOUT_SPEED | CLF__WITHOUT_CACHE)) != 0) {
         return CLF_OK;
     }

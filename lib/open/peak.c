@@ -170,7 +170,7 @@ static double dot_operations(const struct clf__caps *caps, int inputs)
 static clf_status measure_peaks(struct clf_device *device, const struct operands *operands)
 {
     struct clf_device_peaks *out = &device->peaks;
-    int is_gpu = device->caps.form == CLF_VARIANT_GPU;
+    int is_gpu = device->caps.variant == CLF_VARIANT_GPU;
     CLF__TRY(measure_read(&out->read_bytes, device, operands));
     const struct clf__caps *caps = &device->caps;
     CLF__TRY(measure_arithmetic(&out->fma_operations, device, operands,

@@ -10,8 +10,8 @@ static clf_status run(struct clf_device *device, const char *program, struct clf
                       struct clf__buffer *x, const float *input, float *answer)
 {
     const struct clf__caps *caps = &device->caps;
-    int asks_for_tiles = caps->form == CLF_VARIANT_CPU && (caps->instructions == CLF_INSTRUCTIONS_AUTO ||
-                                                           caps->instructions == CLF_INSTRUCTIONS_AMX);
+    int asks_for_tiles = caps->variant == CLF_VARIANT_CPU && (caps->instructions == CLF_INSTRUCTIONS_AUTO ||
+                                                              caps->instructions == CLF_INSTRUCTIONS_AMX);
     struct clf__argument arguments[] = {CLF__BUFFER(y), CLF__BUFFER(x), CLF__FLOAT(3.0f), CLF__INT(COUNT),
                                         CLF__INT(asks_for_tiles)};
     struct clf__launch launch = {.program = program,

@@ -150,7 +150,7 @@ clf_status clf__probe_matrix(int *instructions, struct clf_device *device,
     *instructions = 0;
     for (int name = CLF_INSTRUCTIONS_NV80; clf__level_words[name] != NULL; name++) {
         const struct clf__level *level = clf__level_find((clf_instructions)name, CLF__MATRIX_ANY);
-        if (device->caps.form == CLF_VARIANT_GPU && is_tried(level, &device->caps, listed)) {
+        if (device->caps.variant == CLF_VARIANT_GPU && is_tried(level, &device->caps, listed)) {
             CLF__TRY(try_level(instructions, device, level));
         }
     }

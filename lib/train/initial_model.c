@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "model/config/sides.h"
 #include "model/config/write.h"
 #include "model/save.h"
@@ -31,14 +31,15 @@ static const char *const sizes[][8] = {
 /* Describes the model for a check without text, with the largest vocabulary and valid special ids. */
 static struct clf__model_description describe(const struct clf__settings *settings)
 {
-    const struct clf__family *family = clf__family_of((enum clf__system)settings->preset);
+    const struct clf__architecture *architecture =
+        clf__architecture_of((enum clf__architecture_id)settings->preset);
     return (struct clf__model_description){
-        .preset = clf__system_word((enum clf__system)settings->preset),
-        .source_vocabulary = family->takes_frames ? 0 : CLF__MAX_VOCABULARY,
+        .preset = clf__architecture_word((enum clf__architecture_id)settings->preset),
+        .source_vocabulary = architecture->takes_frames ? 0 : CLF__MAX_VOCABULARY,
         .target_vocabulary = CLF__MAX_VOCABULARY,
         .separate_vocabularies = settings->separate_vocabularies,
         .pad_id = 0,
-        .start_id = family->has_no_start_token ? -1 : 1,
+        .start_id = architecture->has_no_start_token ? -1 : 1,
         .end_id = 2,
         .sizes = sizes[settings->size],
         .choices = settings->config.items,
@@ -159,15 +160,16 @@ static clf_status copy_weights(const char *folder, struct clf__config *config, c
 
 /* Compares the architecture of `from` with the recipe's: if no checkpoint is intact, the folder may hold
  * another model by now. */
-static clf_status check_system(const struct clf__config *config, const struct clf__settings *settings)
+static clf_status check_architecture(const struct clf__config *config, const struct clf__settings *settings)
 {
-    enum clf__system wanted = (enum clf__system)settings->preset;
-    return config->system == wanted
+    enum clf__architecture_id wanted = (enum clf__architecture_id)settings->preset;
+    return config->architecture == wanted
                ? CLF_OK
                : clf__fail(CLF_BAD_ARGUMENT,
                            "from: %s is a model of architecture %s, but the run was started with %s; choose "
                            "another folder",
-                           settings->from, clf__system_word(config->system), clf__system_word(wanted));
+                           settings->from, clf__architecture_word(config->architecture),
+                           clf__architecture_word(wanted));
 }
 
 static clf_status make_from(const char *folder, const struct clf__settings *settings)
@@ -180,7 +182,7 @@ static clf_status make_from(const char *folder, const struct clf__settings *sett
     CLF__TRY(status);
     struct clf__config config;
     CLF__TRY(clf__config_load(&config, folder));
-    status = check_system(&config, settings);
+    status = check_architecture(&config, settings);
     if (status == CLF_OK) {
         status = copy_weights(folder, &config, settings->from);
     }

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 struct clf_recipe {
     struct clf__names *choices; /* (key_count) words of each choice; none: the default applies */
@@ -140,14 +140,14 @@ struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index)
 }
 
 /* Returns the default of this key in the preset's architecture, or NULL. The key "preset" has one default. */
-static const char *const *find_family_default(const struct clf_recipe *recipe, const char *name)
+static const char *const *find_architecture_default(const struct clf_recipe *recipe, const char *name)
 {
-    enum clf__system system;
+    enum clf__architecture_id id;
     if (strcmp(name, "preset") == 0 ||
-        !clf__family_find(&system, clf__recipe_words(recipe, clf__recipe_find("preset")).items[0])) {
+        !clf__architecture_find(&id, clf__recipe_words(recipe, clf__recipe_find("preset")).items[0])) {
         return NULL;
     }
-    const struct clf__family_default *at = clf__family_of(system)->recipe;
+    const struct clf__architecture_default *at = clf__architecture_of(id)->recipe;
     while (at->key != NULL && strcmp(at->key, name) != 0) {
         at++;
     }
@@ -158,7 +158,7 @@ struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index
 {
     int key_count, exception_count;
     const char *name = clf_recipe_keys(&key_count)[index].name;
-    const char *const *own = find_family_default(recipe, name);
+    const char *const *own = find_architecture_default(recipe, name);
     if (own != NULL) {
         return (struct clf__texts){own, 1};
     }

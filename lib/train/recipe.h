@@ -27,7 +27,7 @@ struct clf__texts {
 /* All choices of the table as values: whole numbers are int64_t, numbers double, words and switches int,
  * texts borrowed from the recipe (NULL: none). */
 struct clf__settings {
-    int preset, size; /* enum clf__system, enum clf__size */
+    int preset, size; /* enum clf__architecture_id, enum clf__size */
     struct clf__texts config;
     const char *from;
     struct clf__texts train, valid;

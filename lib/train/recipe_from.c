@@ -1,8 +1,8 @@
 /* Choices that the model in the folder of `from` determines. */
 #include <string.h>
 
+#include "model/config/architectures/architecture.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "train/recipe.h"
 
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config)
@@ -66,9 +66,9 @@ clf_status clf__recipe_take_preset(struct clf_recipe *recipe)
     if (status != CLF_OK) {
         return clf__fail_in(status, "from");
     }
-    const char *preset = clf__system_word(config.system);
-    int is_trained = clf__system_is_preset(config.system);
-    int takes_frames = clf__family_of(config.system)->takes_frames;
+    const char *preset = clf__architecture_word(config.architecture);
+    int is_trained = clf__architecture_is_preset(config.architecture);
+    int takes_frames = clf__architecture_of(config.architecture)->takes_frames;
     clf_status start = takes_frames ? check_start(&config, folder.items[0]) : CLF_OK;
     clf__config_free(&config);
     if (!is_trained) {

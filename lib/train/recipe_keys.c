@@ -1,7 +1,7 @@
 /* The table of choices, used to set, load and write recipes and for the command's help. */
 #include <string.h>
 
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "search/types.h"
 #include "text/tokenizers/vocabulary.h"
 #include "train/recipe.h"
@@ -23,7 +23,7 @@
  * in fp32. */
 #define LEAST_EPSILON 1e-18
 
-/* The words of the presets, separated by "|", in the order of enum clf__system. */
+/* The words of the presets, separated by "|", in the order of enum clf__architecture_id. */
 #define PRESET(name, word) "|" #word
 #define PRESETS            (&CLF__PRESET_LIST(PRESET)[1])
 

@@ -1,10 +1,10 @@
 /* Converts the choices of a recipe to values, and finds contradictions. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "train/recipe.h"
 
 static int takes_frames(const struct clf__settings *settings)
 {
-    return clf__family_of((enum clf__system)settings->preset)->takes_frames;
+    return clf__architecture_of((enum clf__architecture_id)settings->preset)->takes_frames;
 }
 
 static clf_status check_vocabularies(const struct clf__settings *settings)

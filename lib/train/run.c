@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/minmax.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "model/config/sides.h"
 #include "runtime/device/buffer.h"
 #include "runtime/device/dry_run.h"
@@ -208,8 +208,8 @@ static clf_status open_training(struct clf__run *run)
             run->settings.precision == CLF__PRODUCTS_BF16 ? CLF__PRECISION_BF16 : CLF__PRECISION_FP32,
         .seed = (uint64_t)run->settings.seed,
         .smoothing = smoothing_of(run),
-        .keeps_padding = clf__family_of(config->system)->keeps_tied_pad_row && config->share_target_output &&
-                         config->pad_id >= 0,
+        .keeps_padding = clf__architecture_of(config->architecture)->keeps_tied_pad_row &&
+                         config->share_target_output && config->pad_id >= 0,
         .communicator = run->communicator,
         .shards_moments = run->settings.shard_optimizer,
     };

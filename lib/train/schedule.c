@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 /* factor / sqrt(D) * min(1 / sqrt(t), t / w^1.5) (Vaswani et al. 2017, equation 3) */
 static double noam(const struct clf__settings *settings, int d_model, double update)
@@ -18,7 +18,8 @@ static double noam(const struct clf__settings *settings, int d_model, double upd
 double clf__schedule_rate(const struct clf__settings *settings, int d_model, int64_t update)
 {
     if (settings->schedule == CLF__NOAM) {
-        int counts_done = clf__family_of((enum clf__system)settings->preset)->counts_updates_done;
+        int counts_done =
+            clf__architecture_of((enum clf__architecture_id)settings->preset)->counts_updates_done;
         return noam(settings, d_model, (double)(counts_done && update > 1 ? update - 1 : update));
     }
     /* As in fairseq and transformers, the rate depends on completed updates, so the first update has the

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "text/tokenizers/segmenters/segmenter.h"
 #include "text/tokenizers/segmenters/sentencepiece_library.h"
 #include "text/tokenizers/segmenters/train_sentencepiece.h"
@@ -20,7 +20,7 @@ static const char *const word_delimiter = "|";
 
 struct making {
     const struct clf__settings *settings;
-    const struct clf__family *family;
+    const struct clf__architecture *architecture;
     const char *source_path, *target_path; /* target_path NULL: one file holds both sides */
     const char *folder;
     struct clf__specials specials;
@@ -43,7 +43,7 @@ struct made {
 /* Returns whether the tokens are the characters of transcripts. */
 static int has_characters(const struct making *making)
 {
-    return making->family->takes_frames && !making->settings->tokens;
+    return making->architecture->takes_frames && !making->settings->tokens;
 }
 
 /* The words "source", "target", or "source and target", for a format "%s%s%s". */
@@ -351,7 +351,7 @@ static clf_status collect(const struct making *making, struct clf__token_counts 
     if (side->given) {
         return read_words(counts, side->given);
     }
-    if (making->settings->tokens || making->family->takes_frames) {
+    if (making->settings->tokens || making->architecture->takes_frames) {
         return count_text(making, counts, side);
     }
     return learn_pieces(making, counts, side);
@@ -374,7 +374,7 @@ static clf_status make_vocabulary(struct made *made, const struct making *making
 /* Checks that a given vocabulary has the special tokens that the architecture needs. */
 static clf_status check_ids(const struct making *making, const struct side *side, const struct made *made)
 {
-    int needs_start = !making->family->has_no_start_token;
+    int needs_start = !making->architecture->has_no_start_token;
     const char *missing = made->end_id < 0                    ? "</s>"
                           : made->pad_id < 0                  ? "<pad>"
                           : needs_start && made->start_id < 0 ? "<s>"
@@ -394,7 +394,7 @@ static clf_status make_vocabularies(struct clf__model_description *out, const st
 {
     const struct clf__settings *settings = making->settings;
     const char *source_given = settings->source_vocabulary, *target_given = settings->target_vocabulary;
-    int separate = settings->separate_vocabularies, frames = making->family->takes_frames;
+    int separate = settings->separate_vocabularies, frames = making->architecture->takes_frames;
     struct side first = {1, !separate, source_given, "vocab.json"};
     struct side second = {0, 1, target_given, "target_vocab.json"};
     struct made source, target;
@@ -417,7 +417,7 @@ static clf_status make_vocabularies(struct clf__model_description *out, const st
     out->target_vocabulary = target.size;
     out->separate_vocabularies = separate;
     out->pad_id = source.pad_id;
-    out->start_id = making->family->has_no_start_token ? -1 : source.start_id;
+    out->start_id = making->architecture->has_no_start_token ? -1 : source.start_id;
     out->end_id = source.end_id;
     return CLF_OK;
 }
@@ -425,13 +425,13 @@ static clf_status make_vocabularies(struct clf__model_description *out, const st
 static clf_status write_config(const struct making *making)
 {
     const struct clf__settings *settings = making->settings;
-    const char *class = settings->tokens ? NULL : making->family->tokenizer_class;
+    const char *class = settings->tokens ? NULL : making->architecture->tokenizer_class;
     int characters = has_characters(making);
     json_t *root = json_pack("{ss ss ss ss* so* ss* ss* ss* ss* ss* ss*}", "unk_token", "<unk>", "eos_token",
                              "</s>", "pad_token", "<pad>", "tokenizer_class", class, "separate_vocabs",
                              class ? json_boolean(settings->separate_vocabularies) : NULL, "pre_tokenizer",
                              settings->tokens ? "WhitespaceSplit" : NULL, "bos_token",
-                             making->family->has_no_start_token ? NULL : "<s>", "tokenizer_class",
+                             making->architecture->has_no_start_token ? NULL : "<s>", "tokenizer_class",
                              characters ? "Wav2Vec2CTCTokenizer" : NULL, "word_delimiter_token",
                              characters ? word_delimiter : NULL, "source_lang", settings->source_language,
                              "target_lang", settings->target_language);
@@ -455,12 +455,12 @@ static clf_status check(const struct making *making)
             "vocabulary: %d has no room for text in addition to %d special tokens; use a larger one",
             (int)settings->vocabulary, special);
     }
-    if (making->family->takes_frames && settings->separate_vocabularies) {
+    if (making->architecture->takes_frames && settings->separate_vocabularies) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "separate-vocabularies: cannot be used with a speech model; remove it");
     }
     int is_given = settings->source_vocabulary || settings->target_vocabulary;
-    if (is_given && !settings->tokens && !making->family->takes_frames) {
+    if (is_given && !settings->tokens && !making->architecture->takes_frames) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
             "source-vocabulary and target-vocabulary: require tokens or a speech model; remove them");
@@ -474,15 +474,15 @@ clf_status clf__tokenizer_files_make(struct clf__model_description *out, const c
 {
     const struct clf__texts *train = &settings->train;
     struct making making = {.settings = settings,
-                            .family = clf__family_of((enum clf__system)settings->preset),
+                            .architecture = clf__architecture_of((enum clf__architecture_id)settings->preset),
                             .source_path = train->items[0],
                             .target_path = train->count > 1 ? train->items[1] : NULL,
                             .folder = folder,
                             .interrupted = interrupted,
                             .user = user};
-    const struct clf__specials *other = making.family->separate_specials;
+    const struct clf__specials *other = making.architecture->separate_specials;
     int is_other = other && settings->separate_vocabularies && settings->tokens;
-    making.specials = is_other ? *other : making.family->specials;
+    making.specials = is_other ? *other : making.architecture->specials;
     CLF__TRY(check(&making));
     CLF__TRY(make_vocabularies(out, &making));
     return write_config(&making);

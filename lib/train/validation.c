@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "train/advice.h"
 #include "train/translation.h"
 
@@ -40,7 +40,7 @@ static clf_status evaluate(struct clf__run *run, struct clf__validated *out)
     CLF__TRY(status);
     out->loss = sum.loss / (double)labels - run->entropy;
     out->nll = sum.nll / (double)labels;
-    if (clf__family_of((enum clf__system)run->settings.preset)->validates_unsmoothed) {
+    if (clf__architecture_of((enum clf__architecture_id)run->settings.preset)->validates_unsmoothed) {
         out->loss = out->nll;
     }
     return CLF_OK;

@@ -17,11 +17,11 @@ enum {
     MOST_SHARE = 2,
 };
 
-int clf__batch_tokens_wanted(clf_variant form, unsigned compute_units)
+int clf__batch_tokens_wanted(clf_variant variant, unsigned compute_units)
 {
     int tokens = LEAST_TOKENS;
     double wanted = (double)TOKENS_A_UNIT * compute_units;
-    while (form == CLF_VARIANT_GPU && tokens < MOST_TOKENS && wanted > 1.5 * tokens) {
+    while (variant == CLF_VARIANT_GPU && tokens < MOST_TOKENS && wanted > 1.5 * tokens) {
         tokens *= 2;
     }
     return tokens;
@@ -102,8 +102,8 @@ static clf_status choose_tokens(struct clf_translator *translator)
     struct clf_device *device = translator->model->transformer->device;
     const struct clf__caps *caps = clf__device_caps(device);
     int *tokens = &translator->options.batch_tokens, has_room = 0;
-    int tuned = caps->form == CLF_VARIANT_GPU ? caps->tuning.values[CLF__TUNABLE_BATCH_TOKENS] : 0;
-    *tokens = tuned > 0 ? tuned : clf__batch_tokens_wanted(caps->form, caps->compute_units);
+    int tuned = caps->variant == CLF_VARIANT_GPU ? caps->tuning.values[CLF__TUNABLE_BATCH_TOKENS] : 0;
+    *tokens = tuned > 0 ? tuned : clf__batch_tokens_wanted(caps->variant, caps->compute_units);
     while (*tokens > LEAST_TOKENS && !has_room) {
         CLF__TRY(fits(&has_room, translator, usual_lines(translator), AUTO_SHARE));
         *tokens = has_room ? *tokens : *tokens / 2;

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "model/config/sides.h"
 #include "model/config/task.h"
 #include "model/formats/format.h"
@@ -183,7 +183,7 @@ static clf_status choose_sentences(struct clf_translator *translator)
     const struct clf_translate_options *options = &translator->options;
     translator->warns_of_sentences =
         !options->split_sentences && !options->subwords &&
-        !clf__family_of(translator->model->transformer->config.system)->reads_texts;
+        !clf__architecture_of(translator->model->transformer->config.architecture)->reads_texts;
     if (!options->split_sentences) {
         return CLF_OK;
     }

@@ -139,14 +139,14 @@ static void check_all(struct clf_device *device, int step)
     }
 }
 
-static void test_forms(void **state)
+static void test_variants(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         /* Other head widths need half a dozen more kernels: one variant runs all models, the other one of
          * each architecture. */
-        int step = form == support_first_form() ? 1 : 2;
-        check_all(support_device((clf_variant)form), step);
+        int step = variant == support_first_variant() ? 1 : 2;
+        check_all(support_device((clf_variant)variant), step);
     }
 }
 
@@ -176,7 +176,7 @@ static void test_bf16(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_forms, support_teardown),
+        cmocka_unit_test_teardown(test_variants, support_teardown),
         cmocka_unit_test_teardown(test_clblast, support_teardown),
         cmocka_unit_test_teardown(test_bf16, support_teardown),
     };

@@ -78,7 +78,7 @@ static void test_memory(void **state)
     (void)state;
     struct training_copies copies = {.first = {0}};
     struct training_fixture large = make_large(&copies);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (const char *const *name = training_fixtures; *name != NULL; name++) {
             struct training_fixture fixture = training_fixture_load(*name);

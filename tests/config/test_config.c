@@ -19,7 +19,7 @@ static void test_demo_model(void **state)
         "\"early_stopping\": false, \"decoder_start_token_id\": 4001");
     struct clf__config c;
     assert_ok(clf__config_load(&c, folder));
-    assert_int_equal(c.system, CLF__MARIAN);
+    assert_int_equal(c.architecture, CLF__MARIAN);
     assert_int_equal(c.source_vocabulary, 4002);
     assert_int_equal(c.target_vocabulary, 4002);
     assert_int_equal(c.d_model, 192);
@@ -283,7 +283,7 @@ static void test_missing_and_unreadable(void **state)
     assert_fails(clf__config_load(&config, folder), CLF_FORMAT, "generation_config.json");
 }
 
-static void test_unknown_systems(void **state)
+static void test_unknown_architecture(void **state)
 {
     (void)state;
     expect_bad_config("\"model_type\": \"gpt2\"", "", NULL, CLF_UNSUPPORTED,
@@ -454,7 +454,7 @@ int main(void)
         cmocka_unit_test(test_switches),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_missing_and_unreadable),
-        cmocka_unit_test(test_unknown_systems),
+        cmocka_unit_test(test_unknown_architecture),
         cmocka_unit_test(test_bad_sizes),
         cmocka_unit_test(test_bad_ids),
         cmocka_unit_test(test_contradictions),

@@ -2,14 +2,14 @@
  * is the default of transformers' generate(). */
 #include "config/config_folder.h"
 
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static void test_type_from_class(void **state)
 {
     (void)state;
     static const struct {
         const char *classes;
-        enum clf__system system;
+        enum clf__architecture_id architecture;
     } rows[] = {
         {"\"UMT5ForConditionalGeneration\"", CLF__UMT5},
         {"\"MT5ForConditionalGeneration\"", CLF__MT5},
@@ -32,7 +32,7 @@ static void test_type_from_class(void **state)
         snprintf(members, sizeof members, "\"decoder_start_token_id\": 0, \"architectures\": [%s]",
                  rows[i].classes);
         struct clf__config c = load_config(members, "\"model_type\": null, \"max_length\": 9", NULL);
-        assert_int_equal(c.system, rows[i].system);
+        assert_int_equal(c.architecture, rows[i].architecture);
         clf__config_free(&c);
     }
 }

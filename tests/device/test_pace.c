@@ -26,13 +26,13 @@ cl_int clFinish(cl_command_queue queue)
     return finish(queue);
 }
 
-static struct clf_device *open_device(clf_variant form, int is_paced)
+static struct clf_device *open_device(clf_variant variant, int is_paced)
 {
     struct clf_device *device;
     struct clf_device_options options;
     clf_device_options_init(&options);
     options.use_program_cache = 0;
-    options.variant = form;
+    options.variant = variant;
     options.gemm = CLF_GEMM_NATIVE;
     options.profile = 1;
     assert_ok(clf_device_open(&device, NULL, &options));

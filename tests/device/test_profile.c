@@ -11,11 +11,11 @@
 
 enum { ROWS = 5, OUTPUTS = 33, INPUTS = 17 };
 
-static clf_status open_profiling(struct clf_device **device, clf_variant form, clf_gemm gemm)
+static clf_status open_profiling(struct clf_device **device, clf_variant variant, clf_gemm gemm)
 {
     struct clf_device_options options;
     clf_device_options_init(&options);
-    options.variant = form;
+    options.variant = variant;
     options.gemm = gemm;
     options.use_program_cache = 0;
     options.profile = 1;
@@ -92,9 +92,9 @@ static void check_product(struct clf_device *device, const char *name)
 static void products(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct clf_device *device = NULL;
-        assert_ok(open_profiling(&device, (clf_variant)form, CLF_GEMM_NATIVE));
+        assert_ok(open_profiling(&device, (clf_variant)variant, CLF_GEMM_NATIVE));
         check_product(device, "gemm_weight_");
         clf_device_close(device);
     }

@@ -75,7 +75,7 @@ static void test_flags(void **state)
     refuse_call(TRANSLATE "--beam 99999999999", "--beam");
     refuse_call(TRANSLATE "--precision fp8", "--precision: must be auto|fp32|");
     refuse_call(TRANSLATE "--gemm cublas", "auto|native|clblast");
-    refuse_call(TRANSLATE "--form xpu", "--form");
+    refuse_call(TRANSLATE "--variant xpu", "--variant");
     refuse_call(TRANSLATE "--length-penalty nan", "--length-penalty");
     refuse_call(TRANSLATE "--length-penalty 1000.5", "must be a number from -1000 to 1000, not \"1000.5\"");
     refuse_call(TRANSLATE "--length-penalty -1e30", "from -1000 to 1000");

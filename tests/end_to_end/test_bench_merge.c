@@ -21,7 +21,7 @@ static void check_page(const char *folder, const char *name, size_t devices)
 
 /* A device and its report as text. */
 #define DEVICE(name, rows)                                                                                   \
-    "{\"name\": " name ", \"kind\": \"cpu\", \"platform\": \"p\", \"driver\": \"d\", \"form\": \"cpu\", "    \
+    "{\"name\": " name ", \"kind\": \"cpu\", \"platform\": \"p\", \"driver\": \"d\", \"variant\": \"cpu\", " \
     "\"clformer\": \"0\", \"date\": \"2026\", \"model\": \"m\", \"machine\": {\"processor\": "               \
     "\"</script>\", "                                                                                        \
     "\"system\": \"s\", \"cores\": 2, \"memory_bytes\": 1}, \"rows\": [" rows "]}"

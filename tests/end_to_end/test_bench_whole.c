@@ -72,7 +72,7 @@ static void check_starts(const json_t *device)
             assert_true(number(row, "batch") == 1 &&
                         number(row, "beam") == 4); /* the default of the model's folder */
             assert_string_equal(json_string_value(json_object_get(row, "gemm")), "native");
-            assert_true(json_is_string(json_object_get(row, "form")));
+            assert_true(json_is_string(json_object_get(row, "variant")));
         }
     }
 }
@@ -146,7 +146,7 @@ static void test_quick(void **state)
 static void test_failures(void **state)
 {
     (void)state;
-    struct process process = {.environment = "CLFORMER_FORM=nosuch"};
+    struct process process = {.environment = "CLFORMER_VARIANT=nosuch"};
     struct process_result result = process_run(&process, "bench --repeats 1 --gemm native --json");
     assert_int_equal(result.status, 0);
     json_t *report = json_loads(result.output, 0, NULL);

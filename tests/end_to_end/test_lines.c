@@ -415,7 +415,7 @@ static void test_batch_sizes(void **state)
     }
     *end = '\0';
     struct process process = {
-        .input = source, .input_size = (size_t)(end - source), .environment = "CLFORMER_FORM=gpu"};
+        .input = source, .input_size = (size_t)(end - source), .environment = "CLFORMER_VARIANT=gpu"};
     struct process_result first = process_run(&process, TRANSLATE "--gemm native --json --batch-tokens 1");
     assert_int_equal(first.status, 0);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -423,7 +423,7 @@ static void test_batch_sizes(void **state)
             process_run(&process, process_format(TRANSLATE "--gemm native --json %s", sizes[i]));
         assert_output(other, first.output);
     }
-    struct process_result verbose = run_clformer("Merci.\n", TRANSLATE "--form cpu --verbose");
+    struct process_result verbose = run_clformer("Merci.\n", TRANSLATE "--variant cpu --verbose");
     assert_int_equal(process_count(verbose.errors,
                                    ": batches of up to 2048 source tokens (--batch-tokens) and 256 lines\n"),
                      1);

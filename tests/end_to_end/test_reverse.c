@@ -53,7 +53,7 @@ static void test_digits_are_reversed(void **state)
 {
     (void)state;
     const char *data = support_temporary_folder(), *output = process_format("%s/model", data);
-    struct clf_device *device = support_device((clf_variant)support_first_form());
+    struct clf_device *device = support_device((clf_variant)support_first_variant());
     struct digits_log *log = support_array(1, sizeof *log);
     struct clf_train_hooks hooks = digits_hooks(log);
     digits_write(data, "train", 4000, LONGEST, 1);

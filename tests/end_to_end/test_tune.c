@@ -74,20 +74,20 @@ static void test_resume(void **state)
     begin_cache();
     struct process_result result = run_clformer(NULL, "devices");
     assert_int_equal(process_count(result.output, TUNED), 0);
-    result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    result = run_clformer(NULL, "tune --quick --variant cpu cpu_groups" MODEL);
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, MEASURED), 1);
     assert_int_equal(process_count(result.output, "peed-up: "), 1);
     char *kept = read_kept(&result);
     assert_int_equal(process_count(kept, "\ncpu_groups = "), 1);
     assert_int_equal(process_count(kept, MEASURED), 1);
-    result = run_clformer(NULL, "tune --quick --form cpu cpu_groups step_rows_fp32" MODEL);
+    result = run_clformer(NULL, "tune --quick --variant cpu cpu_groups step_rows_fp32" MODEL);
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "already saved: quick: "), 1);
     assert_int_equal(process_count(result.output, MEASURED), 2); /* with the measurement of each */
     assert_int_equal(process_count(result.errors, "; use --again to measure them\n"), 1);
     assert_int_equal(process_count(read_kept(&result), MEASURED), 2);
-    result = run_clformer(NULL, "tune --quick --form cpu --again cpu_groups" MODEL);
+    result = run_clformer(NULL, "tune --quick --variant cpu --again cpu_groups" MODEL);
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "already saved"), 0);
     assert_int_equal(process_count(result.errors, "--again"), 0);
@@ -104,19 +104,19 @@ static void test_batch_tokens(void **state)
 {
     (void)state;
     begin_cache();
-    struct process_result result = run_clformer(NULL, "tune --quick --form gpu batch_tokens" MODEL);
+    struct process_result result = run_clformer(NULL, "tune --quick --variant gpu batch_tokens" MODEL);
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "\nbatch_tokens "), 1);
     assert_int_equal(process_count(read_kept(&result), "\nbatch_tokens = "), 1);
     write_kept(&result, "batch_tokens = 4096\n");
     static const char *const words[][2] = {{"gpu", "4096"}, {"cpu", "2048"}};
     for (int i = 0; i < 2; i++) {
-        result =
-            run_clformer("Merci.\n", process_format("translate -m " DEMO_MODEL " --form %s -v", words[i][0]));
+        result = run_clformer("Merci.\n",
+                              process_format("translate -m " DEMO_MODEL " --variant %s -v", words[i][0]));
         assert_int_equal(process_count(result.errors, process_format(" up to %s source tokens", words[i][1])),
                          1);
     }
-    result = run_clformer(NULL, "tune --quick --form cpu --again batch_tokens" MODEL);
+    result = run_clformer(NULL, "tune --quick --variant cpu --again batch_tokens" MODEL);
     assert_int_equal(
         process_count(result.errors, "batch_tokens: not measured, because this device does not use it"), 1);
 }
@@ -126,19 +126,19 @@ static void test_choice(void **state)
 {
     (void)state;
     begin_cache();
-    struct process process = {.environment = "CLFORMER_FORM=cpu"};
+    struct process process = {.environment = "CLFORMER_VARIANT=cpu"};
     struct process_result result =
-        process_run(&process, "tune --quick attention form skinny_rows_fp32" MODEL);
+        process_run(&process, "tune --quick attention variant skinny_rows_fp32" MODEL);
     assert_int_equal(result.status, 0);
     assert_int_equal(
-        process_count(result.errors, "form: not measured, because it is fixed by $CLFORMER_FORM\n"), 1);
+        process_count(result.errors, "variant: not measured, because it is fixed by $CLFORMER_VARIANT\n"), 1);
     assert_int_equal(
         process_count(result.errors, "skinny_rows_fp32: not measured, because this device does not use it"),
         1);
     assert_int_equal(process_count(result.errors, "because it is fixed by"), 1);
     char *kept = read_kept(&result);
     assert_int_equal(process_count(kept, "\nattention = "), 1);
-    assert_int_equal(process_count(kept, "form = "), 0);
+    assert_int_equal(process_count(kept, "variant = "), 0);
     assert_int_equal(process_count(kept, "# quick: "), 1);
     result = process_run(&process, "tune attention" MODEL); /* a thorough measurement at last */
     assert_int_equal(process_count(result.output, "already saved"), 0);
@@ -152,10 +152,10 @@ static void test_two_at_once(void **state)
     begin_cache();
     pid_t other = fork();
     if (other == 0) {
-        run_clformer(NULL, "tune --quick --form cpu step_rows_fp32" MODEL);
+        run_clformer(NULL, "tune --quick --variant cpu step_rows_fp32" MODEL);
         _exit(0);
     }
-    struct process_result result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    struct process_result result = run_clformer(NULL, "tune --quick --variant cpu cpu_groups" MODEL);
     assert_int_equal(result.status, 0);
     int status;
     assert_int_equal(waitpid(other, &status, 0), other);
@@ -173,7 +173,7 @@ static void test_no_place(void **state)
     assert_int_equal(mkdir(process_format("%s/clformer", folder), 0777), 0);
     process_write(folder, "clformer/tuning", "", 0); /* a file where the folder should be */
     struct process process = {.environment = process_format("XDG_CACHE_HOME=%s", folder)};
-    struct process_result result = process_run(&process, "tune --quick --form cpu cpu_groups" MODEL);
+    struct process_result result = process_run(&process, "tune --quick --variant cpu cpu_groups" MODEL);
     assert_refused(result, 1, "clformer/tuning");
 }
 
@@ -181,10 +181,11 @@ static void test_interrupt(void **state)
 {
     (void)state;
     begin_cache();
-    struct process_result first = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    struct process_result first = run_clformer(NULL, "tune --quick --variant cpu cpu_groups" MODEL);
     assert_int_equal(first.status, 0);
     struct process process = {.signal_when_started = SIGINT};
-    struct process_result result = process_run(&process, "tune --quick --form cpu --verbose --again" MODEL);
+    struct process_result result =
+        process_run(&process, "tune --quick --variant cpu --verbose --again" MODEL);
     assert_int_equal(result.status, 128 + SIGINT);
     assert_int_equal(process_count(result.errors, "clformer: interrupted"), 1);
     assert_int_equal(process_count(read_kept(&first), "\ncpu_groups = "), 1);
@@ -196,28 +197,28 @@ static void test_use(void **state)
     (void)state;
     static const char lines[] = "Je suis étudiant\nMerci.\nIl fait beau.\nOù est la gare ?\nBonjour\n";
     begin_cache();
-    struct process_result result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    struct process_result result = run_clformer(NULL, "tune --quick --variant cpu cpu_groups" MODEL);
     struct process untuned = {.input = lines, .environment = "CLFORMER_TUNING=off"};
-    struct process_result plain = process_run(&untuned, TRANSLATE " --form cpu --gemm native");
+    struct process_result plain = process_run(&untuned, TRANSLATE " --variant cpu --gemm native");
     assert_int_equal(plain.status, 0);
     write_kept(&result, "cpu_groups = 1\ncpu_operand_kib = 16\nstep_rows_fp32 = 0\n");
-    struct process_result tuned = run_clformer(lines, TRANSLATE " --form cpu --gemm native");
+    struct process_result tuned = run_clformer(lines, TRANSLATE " --variant cpu --gemm native");
     assert_output(tuned, plain.output);
     /* After a measurement, the saved settings are compared as a whole with the untuned device. */
     write_kept(&result, "attention = batched\n");
-    result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    result = run_clformer(NULL, "tune --quick --variant cpu cpu_groups" MODEL);
     assert_int_equal(result.status, 0);
     assert_int_equal(process_count(result.output, "\nTotal: encoding and decoding, one line and many "), 1);
-    result = run_clformer(NULL, "tune --quick --form cpu cpu_groups" MODEL);
+    result = run_clformer(NULL, "tune --quick --variant cpu cpu_groups" MODEL);
     assert_int_equal(process_count(result.output, "peed-up: ") + process_count(result.output, "Total: "), 0);
     write_kept(&result, "cpu_groups = 1\ncpu_gruops = 2\nattention = batched\n");
-    tuned = run_clformer("Je suis étudiant\n", "translate --form cpu --verbose -m " DEMO_MODEL);
+    tuned = run_clformer("Je suis étudiant\n", "translate --variant cpu --verbose -m " DEMO_MODEL);
     assert_int_equal(tuned.status, 0);
     assert_non_null(strstr(tuned.errors, "is tuned by "));
     assert_int_equal(process_count(tuned.errors, "\"cpu_gruops\"; the line is ignored"), 1);
     assert_non_null(strstr(tuned.errors, "softmax")); /* a kernel of batched attention */
-    tuned =
-        run_clformer("Je suis étudiant\n", "translate --form cpu --attention fused --verbose -m " DEMO_MODEL);
+    tuned = run_clformer("Je suis étudiant\n",
+                         "translate --variant cpu --attention fused --verbose -m " DEMO_MODEL);
     assert_null(strstr(tuned.errors, "softmax_"));
 }
 
@@ -229,8 +230,8 @@ static void test_wrong_calls(void **state)
     assert_refused(result, 2, "cpu_gruops: unknown setting");
     result = run_clformer(NULL, "tune instructions"); /* one precision's choice would apply to all */
     assert_refused(result, 2, "instructions: unknown setting");
-    result = run_clformer(NULL, "tune --form cpu attention form");
-    assert_refused(result, 2, "form: fixed by --form; remove the flag or the name");
+    result = run_clformer(NULL, "tune --variant cpu attention variant");
+    assert_refused(result, 2, "variant: fixed by --variant; remove the flag or the name");
     result = run_clformer(NULL, "tune --gemm native gemm");
     assert_refused(result, 2, "gemm: fixed by --gemm");
     result = run_clformer(NULL, "tune --attention fused attention");

@@ -320,9 +320,9 @@ static void test_no_driver(void **state)
 static void test_selftest(void **state)
 {
     (void)state;
-    const char *form = support_first_form() == CLF_VARIANT_GPU ? "gpu" : "cpu";
+    const char *variant = support_first_variant() == CLF_VARIANT_GPU ? "gpu" : "cpu";
     struct process_result result =
-        run_clformer(NULL, process_format("selftest --gemm native --form %s", form));
+        run_clformer(NULL, process_format("selftest --gemm native --variant %s", variant));
     assert_int_equal(result.status, 0);
     /* Each check is counted out of the total, and the last number is the total. */
     const char *last = strstr(result.output, "\nAll ");

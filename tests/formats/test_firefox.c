@@ -56,7 +56,7 @@ static void free_lines(struct lines *lines)
     }
 }
 
-static struct clf_model *load(const char *pair, clf_variant form, clf_precision precision)
+static struct clf_model *load(const char *pair, clf_variant variant, clf_precision precision)
 {
     char folder[512];
     snprintf(folder, sizeof folder, "%s/build/firefox/%s", CLF_SOURCE_FOLDER, pair);
@@ -68,7 +68,7 @@ static struct clf_model *load(const char *pair, clf_variant form, clf_precision 
     struct clf_model_options options;
     clf_model_options_init(&options);
     options.precision = precision;
-    assert_ok(clf_model_load(&model, support_device(form), folder, &options));
+    assert_ok(clf_model_load(&model, support_device(variant), folder, &options));
     return model;
 }
 
@@ -114,8 +114,8 @@ static void check_line(const struct clf_translation *actual, const json_t *expec
 
 static void check_fp32(const char *pair, const char *end, int beam, const char *shortlist)
 {
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_model *model = load(pair, (clf_variant)form, CLF_PRECISION_FP32);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        struct clf_model *model = load(pair, (clf_variant)variant, CLF_PRECISION_FP32);
         struct lines *lines = read_lines(pair, end);
         struct clf_translation *translations = translate(model, lines, beam, shortlist);
         for (int i = 0; i < lines->count; i++) {

@@ -26,13 +26,13 @@ static char *folder_of(const char *name)
     return strcpy(copy, found);
 }
 
-static struct clf_model *load(const char *name, clf_variant form, clf_precision precision)
+static struct clf_model *load(const char *name, clf_variant variant, clf_precision precision)
 {
     struct clf_model *model;
     struct clf_model_options options;
     clf_model_options_init(&options);
     options.precision = precision;
-    assert_ok(clf_model_load(&model, support_device(form), folder_of(name), &options));
+    assert_ok(clf_model_load(&model, support_device(variant), folder_of(name), &options));
     return model;
 }
 
@@ -166,8 +166,8 @@ static void test_reference(void **state)
     for (int f = 0; f < FOLDERS; f++) {
         struct expected expected = read_expected(folders[f]);
         int has_shortlist = json_object_get(expected.lines[0], "beam_of_all") != NULL;
-        for (int form = support_first_form(); form <= support_last_form(); form++) {
-            struct clf_model *model = load(folders[f], (clf_variant)form, CLF_PRECISION_FP32);
+        for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+            struct clf_model *model = load(folders[f], (clf_variant)variant, CLF_PRECISION_FP32);
             check_search(model, folders[f], "greedy", &expected);
             check_search(model, folders[f], "beam", &expected);
             if (has_shortlist) {

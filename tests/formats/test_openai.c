@@ -61,7 +61,8 @@ static void test_weights(void **state)
     }
     clf__parameters_free(found);
     clf__parameters_free(expected);
-    assert_true(config.system == expected_config.system && config.precision == CLF__PRECISION_FP32);
+    assert_true(config.architecture == expected_config.architecture &&
+                config.precision == CLF__PRECISION_FP32);
     assert_int_equal(config.end_id, expected_config.end_id);
     assert_int_equal(config.decoder_start_id, expected_config.decoder_start_id);
     assert_int_equal(config.encoder_max_positions, 1500);

@@ -19,7 +19,7 @@ static void check_config(const struct clf__config *config)
                options->max_length <= config->decoder_max_positions);
     fuzz_check(options->start_id >= 0 && options->start_id < options->vocabulary);
     fuzz_check(options->start_id != config->pad_id ||
-               (config->system != CLF__JADORE && config->system != CLF__ANNOTATED));
+               (config->architecture != CLF__JADORE && config->architecture != CLF__ANNOTATED));
     fuzz_check(options->end_id >= 0 && options->end_id < options->vocabulary);
     for (int i = 0; i < options->bad_word_count; i++) {
         fuzz_check(options->bad_word_offsets[i] < options->bad_word_offsets[i + 1]);

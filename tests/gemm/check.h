@@ -18,35 +18,39 @@
 
 /* Native GEMM in each kernel variant. */
 #define FOR_EACH_NATIVE(device)                                                                              \
-    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
-        for (struct clf_device *device = native_device(form, 0, CLF__PRECISION_FP32); device; device = NULL)
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++)                \
+        for (struct clf_device *device = native_device(variant, 0, CLF__PRECISION_FP32); device;             \
+             device = NULL)
 
-enum variant { OWN, PORTABLE, EMULATED };
+enum instructions { OWN, PORTABLE, EMULATED };
 
 /* GEMM in a precision with the device's own instructions, with none, and with emulated matrix
  * instructions. */
 #define FOR_EACH_DEVICE(device, precision)                                                                   \
-    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
-        for (int variant = OWN; variant <= EMULATED; variant++)                                              \
-            for (struct clf_device *device = native_device(form, variant, precision); device; device = NULL)
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++)                \
+        for (int instructions = OWN; instructions <= EMULATED; instructions++)                               \
+            for (struct clf_device *device = native_device(variant, instructions, precision); device;        \
+                 device = NULL)
 
-/* Returns the device in a form and variant; NULL if the variant makes no difference in this precision. */
-static inline struct clf_device *native_device(int form, int variant, enum clf__precision precision)
+/* Returns the device in a kernel variant with some instructions; NULL if they make no difference in this
+ * precision. */
+static inline struct clf_device *native_device(int variant, int instructions, enum clf__precision precision)
 {
-    struct clf_device *device = support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    struct clf_device *device =
+        support_device_with((clf_variant)variant, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
     const struct clf__caps *caps = clf__device_caps(device);
-    if (variant == OWN) {
+    if (instructions == OWN) {
         return device;
     }
-    if (variant == EMULATED) {
-        return form == CLF_VARIANT_GPU && !clf__caps_have_matrix(caps) ? support_matrix_device() : NULL;
+    if (instructions == EMULATED) {
+        return variant == CLF_VARIANT_GPU && !clf__caps_have_matrix(caps) ? support_matrix_device() : NULL;
     }
     int differs = (caps->level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
     if (precision == CLF__PRECISION_INT8) {
-        differs = form == CLF_VARIANT_CPU ? caps->level->int8_bytes == CLF__INT8_DOT
-                                          : caps->has_integer_dot_product || clf__caps_have_matrix(caps);
+        differs = variant == CLF_VARIANT_CPU ? caps->level->int8_bytes == CLF__INT8_DOT
+                                             : caps->has_integer_dot_product || clf__caps_have_matrix(caps);
     }
-    return differs ? support_device_at((clf_variant)form, CLF_INSTRUCTIONS_PORTABLE) : NULL;
+    return differs ? support_device_at((clf_variant)variant, CLF_INSTRUCTIONS_PORTABLE) : NULL;
 }
 
 /* Returns whether the GEMM rounds x like the weight. */
@@ -61,7 +65,7 @@ static inline struct clf_device *open_native(int use_program_cache)
 {
     struct clf_device_options options;
     clf_device_options_init(&options);
-    options.variant = (clf_variant)support_first_form();
+    options.variant = (clf_variant)support_first_variant();
     options.gemm = CLF_GEMM_NATIVE;
     options.use_program_cache = use_program_cache;
     struct clf_device *device;
@@ -208,7 +212,7 @@ static inline void run_gemm(struct gemm_run *run, struct clf_device *device, str
 static inline unsigned set_units(struct clf_device *device, unsigned units)
 {
     unsigned before = device->caps.compute_units;
-    if (device->caps.form == CLF_VARIANT_GPU) {
+    if (device->caps.variant == CLF_VARIANT_GPU) {
         device->caps.compute_units = units;
     }
     return before;

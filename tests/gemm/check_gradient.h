@@ -68,7 +68,7 @@ static inline void check_input_gradient(struct clf_device *device, struct gradie
     assert_ok(clf__gemm_input_gradient(dx_frame.view, dy_frame.view, rows, weight, check.scale, added));
 
     double scale = (double)check.scale;
-    if (clf__device_caps(device)->form == CLF_VARIANT_CPU) { /* it rounds scale * W */
+    if (clf__device_caps(device)->variant == CLF_VARIANT_CPU) { /* it rounds scale * W */
         for (size_t i = 0; i < (size_t)outputs * (size_t)inputs; i++) {
             w[i] *= check.scale;
         }

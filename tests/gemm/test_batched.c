@@ -4,9 +4,9 @@
 static void shapes(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct clf_device *device =
-            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+            support_device_with((clf_variant)variant, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
         for (int i = 0; i < gemm_batched_edge_case_count; i += support_small() ? 4 : 1) {
             for (int transpose_b = 0; transpose_b <= 1; transpose_b++) {
                 struct gemm_batched_check check = {
@@ -37,9 +37,9 @@ static void heads_side_by_side(void **state)
         expected[i] =
             reference_dot(q + query * ALL + head * WIDTH, 1, k + key * ALL + head * WIDTH, 1, WIDTH, 0.5);
     }
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct clf_device *device =
-            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+            support_device_with((clf_variant)variant, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
         struct clf__tensor scores = support_tensor(device, CLF__F32, HEADS * QUERIES, KEYS, NULL);
         struct clf__batched_matrix c = {clf__tensor_matrix(scores), QUERIES * KEYS};
         struct clf__batched_matrix a = {clf__tensor_matrix(support_tensor(device, CLF__F32, QUERIES, ALL, q)),

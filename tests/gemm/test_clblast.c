@@ -4,17 +4,17 @@
 #include "runtime/device/device.h"
 #include "runtime/opencl/testing.h"
 
-static struct clf_device *clblast_device(clf_variant form)
+static struct clf_device *clblast_device(clf_variant variant)
 {
-    return support_device_with(form, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
+    return support_device_with(variant, CLF_GEMM_CLBLAST, CLF_ATTENTION_AUTO);
 }
 
 static void weights(void **state)
 {
     (void)state;
     static const struct gemm_case cases[] = {{1, 1, 1}, {5, 33, 17}, {40, 70, 65}};
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = clblast_device((clf_variant)form);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        struct clf_device *device = clblast_device((clf_variant)variant);
         for (int i = 0; i < 3; i++) {
             for (int residual = NO_RESIDUAL; residual <= RESIDUAL_IN_PLACE; residual++) {
                 struct gemm_check check = {
@@ -175,8 +175,8 @@ static void gradients(void **state)
 {
     (void)state;
     static const struct gemm_case cases[] = {{1, 1, 1}, {5, 33, 17}, {40, 70, 65}, {130, 31, 64}};
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = clblast_device((clf_variant)form);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        struct clf_device *device = clblast_device((clf_variant)variant);
         for (int i = 0; i < 4; i++) {
             struct gradient_check check = {.shape = cases[i], .scale = 1.0f};
             check_weight_gradient(device, check);

@@ -305,7 +305,7 @@ static void too_many_inputs_are_refused(void **state)
     float *row = support_array((1 << 16) + 1, sizeof *row);
     struct clf__weight_part part = {.data = row, .rows = 1};
     struct clf__weight *weight = NULL;
-    assert_fails(clf__weight_create(&weight, native_device(support_first_form(), 0, CLF__PRECISION_INT8),
+    assert_fails(clf__weight_create(&weight, native_device(support_first_variant(), 0, CLF__PRECISION_INT8),
                                     &(struct clf__weight_source){.parts = &part,
                                                                  .part_count = 1,
                                                                  .inputs = (1 << 16) + 1,

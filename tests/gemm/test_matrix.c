@@ -89,8 +89,8 @@ static void level_is_reported(void **state)
 
 int main(void)
 {
-    if (support_last_form() == CLF_VARIANT_CPU) {
-        return 0; /* only GPUs have such instructions, and $CLFORMER_FORM excludes them */
+    if (support_last_variant() == CLF_VARIANT_CPU) {
+        return 0; /* only GPUs have such instructions, and $CLFORMER_VARIANT excludes them */
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_do_not_depend_on_rows_or_tiles),

@@ -10,7 +10,7 @@ static const enum clf__precision precisions[] = {CLF__PRECISION_FP16, CLF__PRECI
 
 #define FOR_EACH_CASE(device, precision)                                                                     \
     FOR_EACH_DEVICE(device, CLF__PRECISION_BF16)                                                             \
-    for (enum clf__precision precision = precisions[variant == PORTABLE && form == CLF_VARIANT_CPU];         \
+    for (enum clf__precision precision = precisions[instructions == PORTABLE && variant == CLF_VARIANT_CPU]; \
          precision <= CLF__PRECISION_BF16; precision = (enum clf__precision)(precision + 1))
 
 static void shapes(void **state)
@@ -52,7 +52,7 @@ static void stored_bits_are_those_of_rounded_weights(void **state)
     (void)state;
     enum { ROWS = 61, OUTPUTS = 70, INPUTS = 2049 };
     static const int inputs[] = {301, INPUTS};
-    if (support_first_form() != CLF_VARIANT_CPU) {
+    if (support_first_variant() != CLF_VARIANT_CPU) {
         skip();
     }
     struct clf_device *device = support_device_at(CLF_VARIANT_CPU, CLF_INSTRUCTIONS_PORTABLE);
@@ -82,7 +82,7 @@ static void bits_do_not_depend_on_slices(void **state)
     (void)state;
     const int rows = support_small() ? 26 : 300, outputs = support_small() ? 1 : 33;
     const int inputs = support_small() ? 1029 : 2603;
-    struct clf_device *device = native_device(support_first_form(), 0, CLF__PRECISION_FP32);
+    struct clf_device *device = native_device(support_first_variant(), 0, CLF__PRECISION_FP32);
     struct support_random random = {.state = 4};
     float *x = support_uniform_array(&random, rows * inputs, 1.0f);
     float *w = support_uniform_array(&random, outputs * inputs, 1.0f);
@@ -148,7 +148,7 @@ static int is_same(float a, float b)
 static void weights_are_rounded_to_the_nearest(void **state)
 {
     (void)state;
-    struct clf_device *device = support_device_at(support_first_form(), CLF_INSTRUCTIONS_PORTABLE);
+    struct clf_device *device = support_device_at(support_first_variant(), CLF_INSTRUCTIONS_PORTABLE);
     for (int p = 0; p < 2; p++) {
         int count = 4 * 65536, group = precisions[p] == CLF__PRECISION_BF16 ? 2 : 1;
         float *values = make_roundings(precisions[p]);
@@ -227,8 +227,9 @@ static void layout_is_as_said(void **state)
     enum { INPUTS = 7, OUTPUTS = 45, PAIRS = 4 };
     struct support_random random = {.state = 6};
     float *w = support_uniform_array(&random, OUTPUTS * INPUTS, 1.0f);
-    struct clf__weight *weight = make_weight_in(native_device(support_first_form(), 0, CLF__PRECISION_BF16),
-                                                CLF__PRECISION_BF16, w, OUTPUTS, INPUTS);
+    struct clf__weight *weight =
+        make_weight_in(native_device(support_first_variant(), 0, CLF__PRECISION_BF16), CLF__PRECISION_BF16, w,
+                       OUTPUTS, INPUTS);
     struct clf__weight_layout layout = clf__weight_layout(weight);
     assert_int_equal(layout.precision, CLF__PRECISION_BF16);
     assert_int_equal(clf__buffer_bytes(layout.buffer), 64 * PAIRS * 2 * sizeof(uint16_t));

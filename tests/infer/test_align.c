@@ -113,11 +113,11 @@ static void check(struct clf_device *device, clf_precision precision)
 static void test_align(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct clf_device *batched =
-            support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
-        check(support_device((clf_variant)form), CLF_PRECISION_FP32);
-        check(support_device((clf_variant)form), CLF_PRECISION_INT8);
+            support_device_with((clf_variant)variant, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
+        check(support_device((clf_variant)variant), CLF_PRECISION_FP32);
+        check(support_device((clf_variant)variant), CLF_PRECISION_INT8);
         check(batched, CLF_PRECISION_FP32);
         check(batched, CLF_PRECISION_INT8);
     }

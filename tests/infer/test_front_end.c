@@ -129,7 +129,7 @@ static void check_convolutions(struct clf_device *device, clf_precision precisio
 static void test_convolutions(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int precision = CLF_PRECISION_FP32; precision <= CLF_PRECISION_INT8; precision++) {
             check_convolutions(device, (clf_precision)precision);

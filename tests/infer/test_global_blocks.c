@@ -48,7 +48,7 @@ static void check_bits(struct clf_device *device, const char *fixture)
 static void test_bits(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < FIXTURES; i++) {
             check_bits(device, fixtures[i]);
@@ -72,10 +72,10 @@ static uint64_t measure(struct clf__transformer *transformer, int length)
 static void test_memory(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         for (int attention = CLF_ATTENTION_FUSED; attention <= CLF_ATTENTION_BATCHED; attention++) {
             struct clf_device *device =
-                support_device_with((clf_variant)form, CLF_GEMM_AUTO, (clf_attention)attention);
+                support_device_with((clf_variant)variant, CLF_GEMM_AUTO, (clf_attention)attention);
             for (int i = 0; i < FIXTURES; i++) {
                 struct clf__transformer *transformer = load(device, fixtures[i]);
                 assert_true(measure(transformer, 16384) < 4 * measure(transformer, 4096) + 65536);

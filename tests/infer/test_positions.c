@@ -67,7 +67,7 @@ static void test_tables_grow(void **state)
 {
     (void)state;
     static const int lengths[][2] = {{3, 4}, {SOURCE, 4}, {3, TARGET}};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         size_t count = support_small() ? 1 : sizeof lengths / sizeof *lengths;
         for (size_t i = 0; i < count; i++) {

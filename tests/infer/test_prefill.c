@@ -192,9 +192,9 @@ static void check(struct clf_device *device, const char *name, clf_precision pre
 static void test_prefill(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct clf_device *device =
-            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+            support_device_with((clf_variant)variant, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
         for (int p = CLF_PRECISION_FP32; p <= CLF_PRECISION_INT8; p++) {
             check(device, "whisper", (clf_precision)p);
         }

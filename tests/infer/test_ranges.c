@@ -146,7 +146,7 @@ static void check(struct clf_device *device, clf_precision precision)
 static void test_ranges(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         check(device, CLF_PRECISION_FP32);
         check(device, CLF_PRECISION_INT8);

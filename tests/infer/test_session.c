@@ -107,9 +107,9 @@ static void test_scattered_sources(void **state)
 {
     (void)state;
     int step = support_small() ? 7 : 1;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct clf_device *device =
-            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+            support_device_with((clf_variant)variant, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
         int index = 0;
         for (const char *const *name = model_fixture_names(); *name != NULL; name++) {
             if (index++ % step == 0) {

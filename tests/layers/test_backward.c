@@ -252,7 +252,7 @@ static void check_layer(struct clf_device *device, int is_decoder, int norm_firs
 
 static void check_both_places_of_the_norm(int is_decoder)
 {
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int norm_first = support_small() ? 1 : 0; norm_first < 2; norm_first++) {
             check_layer(device, is_decoder, norm_first);

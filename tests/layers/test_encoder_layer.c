@@ -93,7 +93,7 @@ static float *run(struct clf_device *device, const struct clf__layer *layer, int
 static void test_rounded_rows(void **state)
 {
     (void)state;
-    if (support_first_form() != CLF_VARIANT_CPU) {
+    if (support_first_variant() != CLF_VARIANT_CPU) {
         skip(); /* GPU variants round when they load */
     }
     struct clf_device_options options;

@@ -39,7 +39,7 @@ static void test_linear(void **state)
     for (int n = 0; n < ROWS; n++) {
         reference_gemm_row(expected + n * F, x + n * D, w, F, D, 0.25, bias, CLF__SILU, residual + n * F);
     }
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__linear linear = make_linear(device, D, F, w, bias);
         linear.scale = 0.25f;
@@ -100,7 +100,7 @@ static void test_gated_feed_forward(void **state)
             expected[n * D + d] = sum;
         }
     }
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__arena arena;
         struct clf__workspace workspace = make_workspace(device, &arena);
@@ -163,7 +163,7 @@ static void check_sublayer(struct clf_device *device, int norm_first)
 static void test_sublayer(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         check_sublayer(device, 0);
         check_sublayer(device, 1);

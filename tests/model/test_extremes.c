@@ -166,14 +166,14 @@ static int check(struct clf_device *device, const struct kind *kind, int i, long
     return status == CLF_OK;
 }
 
-static struct clf_device *open_device(clf_variant form, clf_attention attention, struct clf__caps **caps)
+static struct clf_device *open_device(clf_variant variant, clf_attention attention, struct clf__caps **caps)
 {
     struct clf_device *device;
     struct clf_device_options options;
     clf_device_options_init(&options);
     options.use_program_cache = 0;
     options.gemm = CLF_GEMM_NATIVE;
-    options.variant = form;
+    options.variant = variant;
     options.attention = attention;
     assert_ok(clf_device_open(&device, NULL, &options));
     *caps = (struct clf__caps *)clf__device_caps(device);
@@ -297,9 +297,9 @@ static void test_wide_heads(void **state)
     device = open_device(CLF_VARIANT_CPU, CLF_ATTENTION_BATCHED, &caps);
     assert_ok(check_heads(device, 32768, 32768, 0)); /* only a step keeps a query and its sums */
     assert_fails(check_heads(device, 32768, 32768, 1), CLF_UNSUPPORTED, "stack");
-    int has_gpu_form = caps->max_work_group >= CLF__TILE_GROUP;
+    int has_gpu_variant = caps->max_work_group >= CLF__TILE_GROUP;
     clf_device_close(device);
-    if (!has_gpu_form) {
+    if (!has_gpu_variant) {
         return;
     }
     device = open_device(CLF_VARIANT_GPU, CLF_ATTENTION_AUTO, &caps);

@@ -175,7 +175,7 @@ static void test_counts(void **state)
 {
     (void)state;
     static const struct {
-        enum clf__system system;
+        enum clf__architecture_id architecture;
         int64_t values;
     } cases[] = {
         /* 37000 x 512; a layer: 4 x 512^2, 2 x 512 x 2048 + 2560, norms of 1024, one more attention and norm
@@ -191,7 +191,7 @@ static void test_counts(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct clf__config config;
         struct clf__parameter_list list;
-        clf__config_preset(&config, cases[i].system);
+        clf__config_preset(&config, cases[i].architecture);
         assert_ok(clf__parameter_list_create(&list, &config));
         int64_t values = 0;
         for (int k = 0; k < list.count; k++) {
@@ -317,7 +317,7 @@ static void test_logits_bias_may_be_missing(void **state)
     struct clf__parameters *parameters;
     const char *folder = fixture("paper"); /* read as if transformers had written it without the bias */
     assert_ok(clf__config_load(&config, folder));
-    config.system = CLF__MARIAN;
+    config.architecture = CLF__MARIAN;
     config.logits_bias = 1;
     assert_ok(clf__parameters_load(&parameters, &config, folder));
     float bias[28];
@@ -326,7 +326,7 @@ static void test_logits_bias_may_be_missing(void **state)
     assert_ok(clf__parameters_read(parameters, "final_logits_bias", bias));
     assert_true(bias[3] == 0);
     clf__parameters_free(parameters);
-    config.system = CLF__PAPER;
+    config.architecture = CLF__PAPER;
     assert_fails(clf__parameters_load(&parameters, &config, folder), CLF_FORMAT, "final_logits_bias");
     clf__config_free(&config);
 }
@@ -401,7 +401,7 @@ static void test_beginnings(void **state)
 {
     (void)state;
     static const struct {
-        enum clf__system system;
+        enum clf__architecture_id architecture;
         const char *name;
         enum clf__initial_kind kind;
         double size;
@@ -428,7 +428,7 @@ static void test_beginnings(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct clf__config config;
         struct clf__parameter_list list;
-        clf__config_preset(&config, cases[i].system);
+        clf__config_preset(&config, cases[i].architecture);
         assert_ok(clf__parameter_list_create(&list, &config));
         const struct clf__parameter *item = find(&list, cases[i].name);
         assert_int_equal(item->initial.kind, cases[i].kind);

@@ -136,7 +136,7 @@ static int is_generated(const char *name)
  * once with batched attention. */
 static void check_all(struct clf_device *device, int step, int second)
 {
-    int every = support_small() && support_first_form() != support_last_form() ? 2 : 1;
+    int every = support_small() && support_first_variant() != support_last_variant() ? 2 : 1;
     const char *const *names = model_fixture_names();
     for (int i = 0; names[i] != NULL; i++) {
         int is_system = strchr(names[i], '-') == NULL && !(support_small() && is_generated(names[i]));
@@ -148,29 +148,29 @@ static void check_all(struct clf_device *device, int step, int second)
     }
 }
 
-static void test_forms(void **state)
+static void test_variants(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        int is_other = form != support_first_form(); /* runs fewer variants */
-        check_all(support_device((clf_variant)form), support_small() || is_other ? 3 : 1,
-                  form == CLF_VARIANT_GPU);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        int is_other = variant != support_first_variant(); /* runs fewer variants */
+        check_all(support_device((clf_variant)variant), support_small() || is_other ? 3 : 1,
+                  variant == CLF_VARIANT_GPU);
     }
 }
 
 static void test_batched_attention(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        check_all(support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED),
-                  support_small() ? 7 : 3, form == CLF_VARIANT_CPU);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        check_all(support_device_with((clf_variant)variant, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED),
+                  support_small() ? 7 : 3, variant == CLF_VARIANT_CPU);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_forms, support_teardown),
+        cmocka_unit_test_teardown(test_variants, support_teardown),
         cmocka_unit_test_teardown(test_batched_attention, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

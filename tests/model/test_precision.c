@@ -139,9 +139,9 @@ static void test_fixtures(void **state)
 {
     (void)state;
     size_t step = support_small() ? 3 : 1;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct clf_device *device =
-            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
+            support_device_with((clf_variant)variant, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
         for (size_t i = 0; i < sizeof names / sizeof *names; i += step) {
             check_fixture(device, names[i]);
         }

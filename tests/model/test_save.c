@@ -11,8 +11,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "model/config/write.h"
 #include "model/save.h"
 
@@ -37,12 +37,12 @@ static struct clf__model_description describe(const char *preset, const char *co
                                                  .sizes = sizes,
                                                  .choices = further};
     struct clf__config config;
-    for (int system = CLF__MARIAN; system <= CLF__ILLUSTRATED; system++) {
-        if (strcmp(clf__system_word((enum clf__system)system), preset) == 0) {
-            clf__config_preset(&config, (enum clf__system)system);
+    for (int id = CLF__MARIAN; id <= CLF__ILLUSTRATED; id++) {
+        if (strcmp(clf__architecture_word((enum clf__architecture_id)id), preset) == 0) {
+            clf__config_preset(&config, (enum clf__architecture_id)id);
         }
     }
-    int is_marian = config.system == CLF__MARIAN;
+    int is_marian = config.architecture == CLF__MARIAN;
     description.pad_id = is_marian ? 89 : config.pad_id;
     description.start_id = config.start_id;
     description.end_id = config.end_id;
@@ -138,7 +138,7 @@ static void test_new_models(void **state)
         struct clf__config config;
         struct clf__parameters *parameters;
         load(&config, &parameters, folder);
-        assert_string_equal(clf__system_word(config.system), presets[i]);
+        assert_string_equal(clf__architecture_word(config.architecture), presets[i]);
         assert_int_equal(config.d_model, 64);
         assert_int_equal(config.encoder_layers, 2);
         assert_int_equal(config.target_vocabulary, 90);

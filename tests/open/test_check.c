@@ -194,7 +194,7 @@ int main(void)
 {
     setenv("POCL_DEVICES", "basic pthread", 1);
     unsetenv("CLFORMER_DEVICE");
-    unsetenv("CLFORMER_FORM");
+    unsetenv("CLFORMER_VARIANT");
     unsetenv("CLFORMER_GEMM");
     struct clf_device_list *list;
     assert_ok(clf_device_list_create(&list));

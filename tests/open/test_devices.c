@@ -99,13 +99,13 @@ static void test_environment_device(void **state)
     }
 }
 
-static void assert_caps(const struct clf_device_options *options, clf_variant form, clf_gemm gemm,
+static void assert_caps(const struct clf_device_options *options, clf_variant variant, clf_gemm gemm,
                         clf_attention attention)
 {
     struct clf_device *device;
     assert_ok(clf_device_open(&device, NULL, options));
     const struct clf__caps *caps = clf__device_caps(device);
-    assert_int_equal(caps->form, form);
+    assert_int_equal(caps->variant, variant);
     assert_int_equal(caps->gemm, gemm);
     assert_int_equal(caps->attention, attention);
     assert_true(caps->max_work_group > 0 && caps->compute_units > 0);
@@ -116,15 +116,15 @@ static void assert_caps(const struct clf_device_options *options, clf_variant fo
 static void test_provider(void **state)
 {
     (void)state;
-    unsetenv("CLFORMER_FORM");
+    unsetenv("CLFORMER_VARIANT");
     unsetenv("CLFORMER_GEMM");
     for (int own = CLF_VARIANT_CPU; own <= CLF_VARIANT_GPU; own++) {
-        for (int form = CLF_VARIANT_AUTO; form <= CLF_VARIANT_GPU; form++) {
+        for (int variant = CLF_VARIANT_AUTO; variant <= CLF_VARIANT_GPU; variant++) {
             struct clf__listed_device device = {.info = {.variant = (clf_variant)own, .name = "made up"},
                                                 .max_work_group = CLF__TILE_GROUP};
             struct clf_device_options options;
             clf_device_options_init(&options);
-            options.variant = (clf_variant)form;
+            options.variant = (clf_variant)variant;
             struct clf__caps caps;
             assert_ok(clf__caps_choose(&caps, &device, &options));
             assert_int_equal(caps.gemm, CLF_GEMM_NATIVE);
@@ -165,14 +165,14 @@ static void test_build_options(void **state)
 static void test_choices(void **state)
 {
     (void)state;
-    unsetenv("CLFORMER_FORM");
+    unsetenv("CLFORMER_VARIANT");
     unsetenv("CLFORMER_GEMM");
     unsetenv("CLFORMER_ATTENTION");
     clf_variant own = clf_device_describe(support_device(CLF_VARIANT_CPU))->variant;
     struct clf_device_options options;
     clf_device_options_init(&options);
     assert_caps(NULL, own, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
-    setenv("CLFORMER_FORM", "gpu", 1);
+    setenv("CLFORMER_VARIANT", "gpu", 1);
     setenv("CLFORMER_GEMM", "clblast", 1);
     setenv("CLFORMER_ATTENTION", "batched", 1);
     assert_caps(&options, CLF_VARIANT_GPU, CLF_GEMM_CLBLAST, CLF_ATTENTION_BATCHED);
@@ -180,14 +180,14 @@ static void test_choices(void **state)
     options.gemm = CLF_GEMM_NATIVE;
     options.attention = CLF_ATTENTION_FUSED;
     assert_caps(&options, CLF_VARIANT_CPU, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
-    setenv("CLFORMER_FORM", "auto", 1);
+    setenv("CLFORMER_VARIANT", "auto", 1);
     options.variant = CLF_VARIANT_AUTO;
     assert_caps(&options, own, CLF_GEMM_NATIVE, CLF_ATTENTION_FUSED);
-    setenv("CLFORMER_FORM", "fast", 1);
+    setenv("CLFORMER_VARIANT", "fast", 1);
     struct clf_device *device;
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
-                 "CLFORMER_FORM: unknown value \"fast\"; use auto, cpu or gpu");
-    unsetenv("CLFORMER_FORM");
+                 "CLFORMER_VARIANT: unknown value \"fast\"; use auto, cpu or gpu");
+    unsetenv("CLFORMER_VARIANT");
     setenv("CLFORMER_GEMM", "Native", 1);
     options.gemm = CLF_GEMM_AUTO;
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "CLFORMER_GEMM");

@@ -7,12 +7,12 @@
 #include "runtime/opencl/testing.h"
 #include "support/support.h"
 
-static struct clf_device *open_form(clf_variant form)
+static struct clf_device *open_variant(clf_variant variant)
 {
     struct clf_device *device = NULL;
     struct clf_device_options options;
     clf_device_options_init(&options);
-    options.variant = form;
+    options.variant = variant;
     options.use_program_cache = 0;
     options.profile = 1;
     assert_ok(clf_device_open(&device, NULL, &options));
@@ -22,14 +22,14 @@ static struct clf_device *open_form(clf_variant form)
 static void peaks(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = open_form((clf_variant)form);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        struct clf_device *device = open_variant((clf_variant)variant);
         uint64_t memory = clf__device_free_bytes(device);
         const struct clf_device_peaks *peaks;
         assert_ok(clf_device_measure_peaks(&peaks, device));
-        print_message("%s form: %.3g fma, %.3g int8, %.3g bf16 operations/s, %.3g bytes/s\n",
-                      form == CLF_VARIANT_GPU ? "GPU" : "CPU", peaks->fma_operations, peaks->int8_operations,
-                      peaks->bf16_operations, peaks->read_bytes);
+        print_message("%s variant: %.3g fma, %.3g int8, %.3g bf16 operations/s, %.3g bytes/s\n",
+                      variant == CLF_VARIANT_GPU ? "GPU" : "CPU", peaks->fma_operations,
+                      peaks->int8_operations, peaks->bf16_operations, peaks->read_bytes);
         assert_true(peaks->fma_operations > 0.0 && isfinite(peaks->fma_operations));
         assert_true(peaks->read_bytes > 0.0 && isfinite(peaks->read_bytes));
         assert_true(peaks->int8_operations >= 0.0 && isfinite(peaks->int8_operations));
@@ -48,7 +48,7 @@ static void peaks(void **state)
 static void failures(void **state)
 {
     (void)state;
-    struct clf_device *device = open_form(CLF_VARIANT_AUTO);
+    struct clf_device *device = open_variant(CLF_VARIANT_AUTO);
     uint64_t memory = clf__device_free_bytes(device);
     int failures = 0;
     for (uint64_t n = 1; n <= 12; n++) {

@@ -12,21 +12,21 @@ enum { MOST_ROWS = 300, MOST_BANNED = 16 };
 
 /* Kernel variants and precisions. With CLBlast in $CLFORMER_GEMM only fp32. */
 #define FOR_EACH_CASE(device, precision)                                                                     \
-    FOR_EACH_FORM(device)                                                                                    \
+    FOR_EACH_VARIANT(device)                                                                                 \
     for (enum clf__precision precision = CLF__PRECISION_FP32; precision <= CLF__PRECISION_INT8; precision++)
 
 /* The same, with only the most different precisions in small tests. */
 #define FOR_SOME_CASES(device, precision)                                                                    \
-    FOR_EACH_FORM(device)                                                                                    \
+    FOR_EACH_VARIANT(device)                                                                                 \
     for (int step = support_small() ? CLF__PRECISION_INT8 : 1, at = 0; at <= CLF__PRECISION_INT8;            \
          at += step)                                                                                         \
         for (enum clf__precision precision = (enum clf__precision)at, *once = &precision; once; once = NULL)
 
 /* The same with native GEMM, whose results are reproducible bit for bit. */
 #define FOR_EACH_NATIVE_CASE(device, precision)                                                              \
-    for (int form = support_first_form(); form <= support_last_form(); form++)                               \
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++)                \
         for (struct clf_device *device =                                                                     \
-                 support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);                \
+                 support_device_with((clf_variant)variant, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);             \
              device; device = NULL)                                                                          \
             for (enum clf__precision precision = CLF__PRECISION_FP32; precision <= CLF__PRECISION_INT8;      \
                  precision++)

@@ -45,7 +45,7 @@ static void check(struct clf_device *device, int columns, enum clf__activation k
 static void test_activations(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int k = 0; k < KINDS; k++) {
             for (int i = 0; i < WIDTHS; i++) {
@@ -64,7 +64,7 @@ static void test_gelu_error(void **state)
     for (int i = 0; i < ROWS_OF * C; i++) {
         x[i] = 20.0f * (float)i / (ROWS_OF * C) - 10.0f;
     }
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor out = support_tensor(device, CLF__F32, ROWS_OF, C, NULL);
         struct clf__tensor in = support_tensor(device, CLF__F32, ROWS_OF, C, x);
@@ -89,7 +89,7 @@ static void test_special_values(void **state)
     for (int c = 0; c < C; c++) {
         x[c] = specials[c % 8];
     }
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int k = 1; k < KINDS; k++) {
             struct clf__tensor out = support_tensor(device, CLF__F32, 1, C, NULL);
@@ -162,7 +162,7 @@ static void check_gate_backward(struct clf_device *device, int columns, enum clf
 static void test_backward(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int k = 0; k < KINDS; k++) {
             for (int i = 0; i < WIDTHS; i += support_small() ? 4 : 1) {
@@ -185,7 +185,7 @@ static void test_special_slopes(void **state)
         x[c] = specials[c % 8];
         ones[c] = 1.0f;
     }
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int k = 1; k < KINDS; k++) {
             struct clf__tensor out = support_tensor(device, CLF__F32, 1, C, NULL);
@@ -247,7 +247,7 @@ static void check_differences(struct clf_device *device, enum clf__activation ki
 static void test_finite_differences(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int k = 0; k < KINDS; k++) {
             check_differences(device, kinds[k]);

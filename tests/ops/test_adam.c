@@ -62,7 +62,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 static void test_sizes(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < (support_small() ? 7 : SIZES); i++) {
             check(device, sizes[i], 0.0, 0.0, 1.0);
@@ -73,7 +73,7 @@ static void test_sizes(void **state)
 static void test_decay_and_clipping(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         check(device, 333, 0.01, 0.0, 1.0);
         check(device, 333, 0.0, 0.1, 1.0);
@@ -96,7 +96,7 @@ static void test_long_memory(void **state)
     struct clf__adam adam = adam_at(1, 0.0, 0.0, 1.0);
     adam.beta2 = 0.999;
     adam.correction2 = 0.001;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor zeros[3];
         for (int i = 0; i < 3; i++) {
@@ -119,7 +119,7 @@ static void test_zeros_stay(void **state)
     enum { N = 37 };
     const float zeros[N] = {0};
     struct clf__adam adam = adam_at(3, 0.1, 0.1, 0.5);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor all[4];
         for (int i = 0; i < 4; i++) {
@@ -138,7 +138,7 @@ static void test_zeros_stay(void **state)
 static void test_sum_squares(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int s = 0; s < (support_small() ? 11 : SIZES); s++) {
             int n = sizes[s], count = clf__sum_squares_parts((size_t)n);
@@ -169,7 +169,7 @@ static void test_not_finite(void **state)
     static const int places[] = {0, 15, 4096, N - 1};
     static const float values[] = {NAN, INFINITY, -INFINITY};
     float *x = support_array(N, sizeof *x);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < 12; i++) {
             x[places[i % 4]] = values[i % 3];

@@ -9,9 +9,9 @@
 #include "runtime/device/device.h"
 #include "support/attention_problem.h"
 
-static struct clf_device *fused(int form)
+static struct clf_device *fused(int variant)
 {
-    return support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
+    return support_device_with((clf_variant)variant, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
 }
 
 /* Both implementations, each for many and for few queries, against the reference. */
@@ -25,8 +25,8 @@ static void check(struct attention_shape shape)
         size_t count = (size_t)problem.query_rows * (size_t)(shape.heads * shape.value_width);
         double *expected = support_array(count, sizeof *expected);
         reference_attention_forward(expected, NULL, problem.q, problem.k, problem.v, &problem.reference);
-        for (int form = support_first_form(); form <= support_last_form(); form++) {
-            struct clf_device *device = fused(form);
+        for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+            struct clf_device *device = fused(variant);
             struct clf__attention_call call = support_attention_call(device, &problem);
             assert_close(support_attention_run(device, &problem, &call), expected, count, 2e-6);
         }
@@ -67,27 +67,27 @@ static void test_16_bits(void **state)
 {
     (void)state;
     struct attention_shape shape = {.heads = 3, .sequences = 2, .queries = {18, 3}, .keys = {18, 35}};
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         for (int i = 0; i < attention_edge_width_count; i += 2) { /* pairs that test_widths() compiles too */
             shape.key_width = attention_edge_widths[i];
             shape.value_width = attention_edge_widths[attention_edge_width_count - 1 - i];
             shape.hidden = i % 4 / 2;
-            check_16_bits(fused((clf_variant)form), CLF__BF16, shape);
-            if (form == CLF_VARIANT_GPU) {
-                check_16_bits(fused((clf_variant)form), CLF__F16, shape);
+            check_16_bits(fused((clf_variant)variant), CLF__BF16, shape);
+            if (variant == CLF_VARIANT_GPU) {
+                check_16_bits(fused((clf_variant)variant), CLF__F16, shape);
             }
         }
     }
     struct clf__attention_call call = {.scratch = NULL};
-    if (support_first_form() == CLF_VARIANT_CPU) {
+    if (support_first_variant() == CLF_VARIANT_CPU) {
         assert_false(clf__attention_writes(CLF__F16, fused(CLF_VARIANT_CPU), &call));
         call.few_queries = 1;
         assert_false(clf__attention_writes(CLF__BF16, fused(CLF_VARIANT_CPU), &call));
         call.few_queries = 0;
     }
-    assert_false(clf__attention_writes(CLF__F32, fused(support_last_form()), &call));
-    call.maps = support_tensor(fused(support_first_form()), CLF__F32, 1, 1, NULL);
-    assert_false(clf__attention_writes(CLF__BF16, fused(support_first_form()), &call));
+    assert_false(clf__attention_writes(CLF__F32, fused(support_last_variant()), &call));
+    call.maps = support_tensor(fused(support_first_variant()), CLF__F32, 1, 1, NULL);
+    assert_false(clf__attention_writes(CLF__BF16, fused(support_first_variant()), &call));
 }
 
 static void test_lengths(void **state)
@@ -181,14 +181,14 @@ static void test_halves(void **state)
         check(shape);
     }
     struct clf__attention_call call = {.few_queries = 1};
-    struct clf_device *device = fused(support_first_form());
+    struct clf_device *device = fused(support_first_variant());
     assert_true(clf__attention_reads_halves(device, &call));
     call.maps = support_tensor(device, CLF__F32, 1, 1, NULL);
     assert_false(clf__attention_reads_halves(device, &call));
     call = (struct clf__attention_call){.few_queries = 0};
     assert_false(clf__attention_reads_halves(device, &call));
     call.few_queries = 1;
-    device = support_device_with((clf_variant)support_first_form(), CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
+    device = support_device_with((clf_variant)support_first_variant(), CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
     assert_false(clf__attention_reads_halves(device, &call));
 }
 
@@ -240,8 +240,8 @@ static void test_all_hidden(void **state)
                                     .hidden = 1};
     for (shape.few_queries = 0; shape.few_queries < 2; shape.few_queries++) {
         struct attention_problem problem = support_attention_problem(&shape, 7);
-        for (int form = support_first_form(); form <= support_last_form(); form++) {
-            struct clf_device *device = fused(form);
+        for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+            struct clf_device *device = fused(variant);
             struct clf__attention_call call = support_attention_call(device, &problem);
             float *y = support_attention_run(device, &problem, &call);
             for (int i = 0; i < 40 * 2 * 24; i++) {
@@ -262,8 +262,8 @@ static void test_large_scores(void **state)
         problem.reference.scale = 100.0;
         double expected[33 * 24];
         reference_attention_forward(expected, NULL, problem.q, problem.k, problem.v, &problem.reference);
-        for (int form = support_first_form(); form <= support_last_form(); form++) {
-            struct clf_device *device = fused(form);
+        for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+            struct clf_device *device = fused(variant);
             struct clf__attention_call call = support_attention_call(device, &problem);
             /* scores near 1000 carry rounding errors near 1e-4 into the exponent */
             assert_close(support_attention_run(device, &problem, &call), expected, 33 * 24, 1e-3);
@@ -281,12 +281,12 @@ static void test_batch_invariance(void **state)
                                        .sequences = support_small() ? 2 : 4,
                                        .queries = {33, 4, 17, 20},
                                        .keys = {33, 40, 17, 70}};
-    for (int variant = 0; variant < 4; variant += support_small() ? 3 : 1) {
-        together.causal = variant & 1;
-        together.few_queries = variant >> 1;
+    for (int setting = 0; setting < 4; setting += support_small() ? 3 : 1) {
+        together.causal = setting & 1;
+        together.few_queries = setting >> 1;
         struct attention_problem problem = support_attention_problem(&together, 9);
-        for (int form = support_first_form(); form <= support_last_form(); form++) {
-            struct clf_device *device = fused(form);
+        for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+            struct clf_device *device = fused(variant);
             struct clf__attention_call call = support_attention_call(device, &problem);
             const float *y = support_attention_run(device, &problem, &call);
             for (int b = 0; b < together.sequences; b++) {
@@ -393,14 +393,14 @@ static void check_ways(int key_width, int value_width, enum clf__type key_type, 
 static void test_split(void **state)
 {
     (void)state;
-    struct clf_device *device = fused(support_last_form());
+    struct clf_device *device = fused(support_last_variant());
     struct clf__heads heads = {4, 16, 24, 1.0f};
     enum { KEYS = 2 * CLF__PART_KEYS + 1, PARTS = 3 };
     assert_int_equal(clf__attention_parts(KEYS), PARTS);
     int rows = clf__attention_split_rows(device, &heads);
     int64_t needed = clf__attention_partials(&heads, rows + 1, KEYS);
     struct clf__tensor partials = support_tensor(device, CLF__F32, 1, (int)needed, NULL);
-    int parts = support_last_form() == CLF_VARIANT_GPU ? PARTS : 1;
+    int parts = support_last_variant() == CLF_VARIANT_GPU ? PARTS : 1;
     assert_int_equal(clf__attention_split(device, &heads, rows, KEYS, partials), parts);
     assert_int_equal(clf__attention_split(device, &heads, rows + 1, KEYS, partials), 1);
     assert_int_equal(clf__attention_split(device, &heads, rows, CLF__PART_KEYS, partials), 1);
@@ -417,7 +417,7 @@ static void test_split(void **state)
 static void test_ways(void **state)
 {
     (void)state;
-    if (support_last_form() == CLF_VARIANT_CPU ||
+    if (support_last_variant() == CLF_VARIANT_CPU ||
         fused(CLF_VARIANT_GPU)->caps.max_work_group < 4 * CLF__GROUP) {
         skip();
     }

@@ -13,9 +13,9 @@ struct results {
     float *y, *gradients[GRADIENTS], *relative;
 };
 
-static struct clf_device *fused(int form)
+static struct clf_device *fused(int variant)
 {
-    return support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
+    return support_device_with((clf_variant)variant, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
 }
 
 static int columns_of(const struct attention_problem *problem, int gradient)
@@ -128,8 +128,8 @@ static void check(const struct attention_shape *shape)
     for (size_t n = 0; n < relatives_of(&problem); n++) {
         relative[n] += 1.0;
     }
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct results results = run(fused(form), &problem, dy, -1);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        struct results results = run(fused(variant), &problem, dy, -1);
         assert_close(results.y, y, outputs_of(&problem), 2e-6);
         for (int g = 0; g < GRADIENTS; g++) {
             assert_close(results.gradients[g], expected[g], count_of(&problem, g), 2e-5);
@@ -248,8 +248,8 @@ static void test_all_hidden(void **state)
                                     .keys = {support_small() ? 40 : 200},
                                     .hidden = 1};
     struct attention_problem problem = support_attention_problem(&shape, 7);
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct results results = run(fused(form), &problem, make_dy(&problem), -1);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        struct results results = run(fused(variant), &problem, make_dy(&problem), -1);
         for (int g = 0; g < GRADIENTS; g++) {
             for (size_t n = 0; n < count_of(&problem, g); n++) {
                 assert_true(results.gradients[g][n] == 0.0f);
@@ -301,8 +301,8 @@ static void test_finite_differences(void **state)
                                     .relative = 3,
                                     .dropout = 0.2f};
     const float step = 1.0f / 128;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = fused(form);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        struct clf_device *device = fused(variant);
         struct attention_problem problem = support_attention_problem(&shape, 11);
         float *dy = make_dy(&problem);
         struct results results = run(device, &problem, dy, -1);
@@ -349,8 +349,8 @@ static void test_bits(void **state)
     for (shape.causal = 0; shape.causal < 2; shape.causal++) {
         struct attention_problem problem = support_attention_problem(&shape, 9);
         float *dy = make_dy(&problem);
-        for (int form = support_first_form(); form <= support_last_form(); form++) {
-            struct clf_device *device = fused(form);
+        for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+            struct clf_device *device = fused(variant);
             struct results first = run(device, &problem, dy, -1), second = run(device, &problem, dy, -1);
             assert_memory_equal(first.relative, second.relative, relatives_of(&problem) * sizeof(float));
             for (int b = -1; b < shape.sequences; b++) {
@@ -383,8 +383,8 @@ static void test_dropout_statistics(void **state)
                                     .queries = {QUERIES},
                                     .keys = {KEYS},
                                     .dropout = 0.3f};
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = fused(form);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        struct clf_device *device = fused(variant);
         struct attention_problem problem = support_attention_problem(&shape, 12);
         problem.q = support_array(QUERIES * HEADS * 16, sizeof(float));
         float *ones = support_array(KEYS * HEADS * WIDTH, sizeof *ones);

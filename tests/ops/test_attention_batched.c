@@ -4,9 +4,9 @@
 
 #include "support/attention_problem.h"
 
-static struct clf_device *batched(int form)
+static struct clf_device *batched(int variant)
 {
-    return support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
+    return support_device_with((clf_variant)variant, CLF_GEMM_AUTO, CLF_ATTENTION_BATCHED);
 }
 
 /* Runs a problem with scratch for `sequences` of its size, or slightly more; maps may be NULL. */
@@ -52,9 +52,10 @@ static void check(struct attention_shape shape)
     double *expected = support_array(count, sizeof *expected);
     double *expected_maps = support_array(map_count, sizeof *expected_maps);
     reference_attention_forward(expected, expected_maps, problem.q, problem.k, problem.v, reference);
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         float *maps;
-        assert_close(run_batched(batched(form), &problem, shape.sequences, 0, &maps), expected, count, 3e-6);
+        assert_close(run_batched(batched(variant), &problem, shape.sequences, 0, &maps), expected, count,
+                     3e-6);
         assert_close(maps, expected_maps, map_count, 3e-6);
         for (size_t n = 0; n < map_rows; n++) {
             double sum = 0, expected_sum = 0;
@@ -65,11 +66,12 @@ static void check(struct attention_shape shape)
             assert_true(fabs(sum - (expected_sum > 0.5 ? 1 : 0)) < 1e-5);
         }
         if (!support_small()) {
-            assert_close(run_batched(batched(form), &problem, shape.sequences, 3, NULL), expected, count,
+            assert_close(run_batched(batched(variant), &problem, shape.sequences, 3, NULL), expected, count,
                          3e-6);
         }
         /* maps are available even if the device uses fused attention */
-        struct clf_device *fused = support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
+        struct clf_device *fused =
+            support_device_with((clf_variant)variant, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
         assert_close(run_batched(fused, &problem, shape.sequences, 0, &maps), expected, count, 3e-6);
         assert_close(maps, expected_maps, map_count, 3e-6);
     }
@@ -164,11 +166,11 @@ static void test_chunks(void **state)
         size_t count = (size_t)problem.query_rows * (size_t)(shape.heads * shape.value_width);
         size_t map_count =
             (size_t)(shape.sequences * shape.heads * reference->max_queries) * (size_t)reference->max_keys;
-        for (int form = CLF_VARIANT_CPU; form <= CLF_VARIANT_GPU; form++) {
+        for (int variant = CLF_VARIANT_CPU; variant <= CLF_VARIANT_GPU; variant++) {
             float *whole_maps, *maps;
-            const float *whole = run_batched(batched(form), &problem, shape.sequences, 0, &whole_maps);
+            const float *whole = run_batched(batched(variant), &problem, shape.sequences, 0, &whole_maps);
             for (int sequences = 1; sequences <= 2; sequences++) {
-                const float *y = run_batched(batched(form), &problem, sequences, 0, &maps);
+                const float *y = run_batched(batched(variant), &problem, sequences, 0, &maps);
                 assert_memory_equal(y, whole, count * sizeof *y);
                 assert_memory_equal(maps, whole_maps, map_count * sizeof *maps);
             }

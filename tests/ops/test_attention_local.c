@@ -201,7 +201,7 @@ static void check(const struct shape *shape)
     for (int n = 0; n < shape->sequences * shape->heads; n++) {
         expect_head(expected, &problem, n / shape->heads, n % shape->heads);
     }
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         const float *together = run(device, &problem);
         assert_close(together, expected, count, 2e-6);
@@ -258,7 +258,7 @@ static void test_16_bits(void **state)
     static const struct shape shape = {2, 20, 36, 4, 6, 4, 3, 2, {33, 6}, 0};
     struct problem problem = make_problem(&shape, 71);
     int columns = shape.heads * shape.value_width;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         const float *expected = run(device, &problem);
         struct operands operands;

@@ -18,7 +18,7 @@ enum { EDGES = sizeof edges / sizeof *edges };
 
 static struct clf_device *matrix_device(int is_own)
 {
-    if (support_last_form() == CLF_VARIANT_CPU) {
+    if (support_last_variant() == CLF_VARIANT_CPU) {
         return NULL;
     }
     if (!is_own) {

@@ -166,7 +166,7 @@ static void check(struct attention_shape shape, int steps)
         expect(expected + r * value_columns, &decoding, r);
     }
     struct clf__heads heads = heads_of(&shape);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor y = support_attention_operand(device, 1, rows, value_columns, NULL);
         struct clf__attention_history history = decode(device, &decoding, CLF__F32, y);
@@ -202,7 +202,7 @@ static void test_halves(void **state)
                                         .relative = i ? 0 : 5};
         struct decoding decoding = make_decoding(&shape, i ? 18 : 67, 3);
         size_t count = (size_t)(decoding.rows * shape.heads * shape.value_width);
-        FOR_EACH_FORM(device)
+        FOR_EACH_VARIANT(device)
         {
             int columns = shape.heads * shape.value_width;
             struct clf__tensor from_halves = support_tensor(device, CLF__F32, decoding.rows, columns, NULL);
@@ -234,7 +234,7 @@ static void test_together(void **state)
         rows[i] = table[i] = table[COUNT + i] = CACHE_ROW;
         places[i] = CACHE_ROW * COUNT + i;
     }
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct operands x = {.q = support_tensor(device, CLF__F32, COUNT, KEYS, q),
                              .k = support_tensor(device, CLF__F32, COUNT, KEYS, k),
@@ -325,7 +325,7 @@ static void test_long(void **state)
         }
     }
     struct clf__heads heads = {HEADS, WIDTH, WIDTH, 0.25f};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor queries = support_tensor(device, CLF__F32, ROWS, COLUMNS, q);
         struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, COLUMNS, NULL);
@@ -395,7 +395,7 @@ static void test_out_of_range(void **state)
     struct support_random random = {5};
     const float *x = support_uniform_array(&random, ROWS * WIDTH, 1.0f);
     struct clf__heads heads = {1, WIDTH, WIDTH, 1.0f};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor rows = support_tensor(device, CLF__F32, ROWS, WIDTH, x);
         struct clf__tensor y = support_tensor(device, CLF__F32, ROWS, WIDTH, NULL);
@@ -426,7 +426,7 @@ static void test_no_rows(void **state)
 {
     (void)state;
     struct clf__heads heads = {1, 4, 4, 1.0f};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor none = support_tensor(device, CLF__F32, 0, 4, NULL);
         struct clf__attention_history history = {.keys = none, .values = none};

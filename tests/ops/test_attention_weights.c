@@ -5,9 +5,9 @@
 #include "cases/attention.h"
 #include "support/attention_problem.h"
 
-static struct clf_device *device_of(int form)
+static struct clf_device *device_of(int variant)
 {
-    return support_device_with((clf_variant)form, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
+    return support_device_with((clf_variant)variant, CLF_GEMM_AUTO, CLF_ATTENTION_FUSED);
 }
 
 /* (query rows, columns) from the reference; zeros after a sequence's keys. */
@@ -58,8 +58,8 @@ static void check(const struct attention_shape *shape, int heads)
     for (int more = 0; more < 6; more += 5) {
         int columns = problem.reference.max_keys + more;
         const double *expected = expect(&problem, heads, columns);
-        for (int form = support_first_form(); form <= support_last_form(); form++) {
-            assert_close(run(device_of(form), &problem, heads, more), expected,
+        for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+            assert_close(run(device_of(variant), &problem, heads, more), expected,
                          (size_t)problem.query_rows * (size_t)columns, 2e-6);
         }
     }
@@ -122,8 +122,8 @@ static void test_nothing_to_see(void **state)
                                     .hidden = 1};
     check(&shape, 2);
     struct attention_problem problem = support_attention_problem(&shape, 7);
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        const float *y = run(device_of(form), &problem, 2, 0);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        const float *y = run(device_of(variant), &problem, 2, 0);
         for (int i = 0; i < 23 * 70; i++) {
             assert_true(y[i] == 0.0f);
         }
@@ -144,8 +144,8 @@ static void test_few_columns(void **state)
     cut.reference.ranges = range;
     cut.reference.max_keys = 80;
     const double *expected = expect(&cut, 1, 80);
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        assert_close(run(device_of(form), &problem, 1, -10), expected, 4 * 80, 2e-6);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        assert_close(run(device_of(variant), &problem, 1, -10), expected, 4 * 80, 2e-6);
     }
 }
 
@@ -161,11 +161,11 @@ static void test_large_scores(void **state)
     float *q = support_array(3 * 16, sizeof *q);
     memcpy(q, problem.q, 3 * 16 * sizeof *q);
     q[0] = NAN;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct attention_problem broken = problem;
         broken.q = q;
-        assert_close(run(device_of(form), &problem, 1, 0), expected, 3 * 70, 1e-3);
-        const float *y = run(device_of(form), &broken, 1, 0);
+        assert_close(run(device_of(variant), &problem, 1, 0), expected, 3 * 70, 1e-3);
+        const float *y = run(device_of(variant), &broken, 1, 0);
         assert_true(isnan(y[0]) && isnan(y[69]));
         assert_close(y + 70, expected + 70, 2 * 70, 1e-3);
     }
@@ -182,8 +182,8 @@ static void test_batch_invariance(void **state)
                                        .queries = {4, 1, 17, 3},
                                        .keys = {33, 40, 17, 170}};
     struct attention_problem problem = support_attention_problem(&together, 10);
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        const float *y = run(device_of(form), &problem, 2, 0);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        const float *y = run(device_of(variant), &problem, 2, 0);
         for (int b = 0; b < together.sequences; b++) {
             const int32_t *range = problem.reference.ranges + 4 * b;
             struct attention_shape shape = together;
@@ -193,7 +193,7 @@ static void test_batch_invariance(void **state)
             struct attention_problem alone = support_attention_problem(&shape, 11);
             alone.q = problem.q + range[0] * 2 * 24;
             alone.k = problem.k + range[2] * 2 * 24;
-            const float *row = run(device_of(form), &alone, 2, 0);
+            const float *row = run(device_of(variant), &alone, 2, 0);
             for (int i = 0; i < range[1]; i++) {
                 assert_memory_equal(row + i * range[3], y + (range[0] + i) * 170,
                                     (size_t)range[3] * sizeof *y);
@@ -212,8 +212,8 @@ static void test_many_rows(void **state)
     }
     const int32_t range[4] = {0, ROWS, 0, 1};
     float *values = support_array(ROWS, sizeof *values);
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        struct clf_device *device = device_of(form);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        struct clf_device *device = device_of(variant);
         struct clf__attention_call call = {
             .heads = {1, 1, 1, 1.0f},
             .ranges = {support_tensor(device, CLF__I32, 1, 4, range), 1, ROWS, 1, 0, 0},

@@ -47,7 +47,7 @@ static void check_step(struct clf_device *device, int columns, int in_place)
 static void test_step(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < row_edge_column_count; i++) {
             check_step(device, row_edge_columns[i], i % 2);
@@ -63,7 +63,7 @@ static void test_no_place(void **state)
     static const int32_t outside[2] = {2, -1}, zeros[2] = {0, 0};
     float x[2 * WIDTH] = {0};
     x[WIDTH] = 2.0f;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor m = support_tensor(device, CLF__F32, 2, WIDTH, NULL);
         struct clf__tensor next = support_tensor(device, CLF__F32, 2, WIDTH, NULL);
@@ -111,7 +111,7 @@ static void check_forward(struct clf_device *device, int columns)
 static void test_forward(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < row_edge_column_count; i++) {
             check_forward(device, row_edge_columns[i]);
@@ -127,7 +127,7 @@ static void test_same_bits(void **state)
     static const int32_t here[1] = {0}, whole[4] = {0, STEPS, 0, STEPS};
     struct support_random random = {7};
     float *x = support_uniform_array(&random, STEPS * WIDTH, 3.0f);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor in = support_tensor(device, CLF__F32, STEPS, WIDTH, x);
         struct clf__tensor all = support_tensor(device, CLF__F32, STEPS, WIDTH, NULL);
@@ -172,7 +172,7 @@ static void check_gate(struct clf_device *device, int columns, int alias)
 static void test_gate(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < row_edge_column_count; i++) {
             check_gate(device, row_edge_columns[i], i % 4);
@@ -193,7 +193,7 @@ static void test_extremes(void **state)
         h[k] = 5.0f;
     }
     h[WIDTH - 1] = NAN;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor y = support_tensor(device, CLF__F32, 1, WIDTH, NULL);
         assert_ok(clf__average_gate(y, support_tensor(device, CLF__F32, 1, WIDTH, x),

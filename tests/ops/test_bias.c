@@ -36,7 +36,7 @@ static void check(struct clf_device *device, int rows, int columns)
 static void test_columns(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < row_edge_column_count; i++) {
             check(device, 5, row_edge_columns[i]);
@@ -50,7 +50,7 @@ static void test_rows(void **state)
 {
     (void)state;
     static const int rows[] = {1, 31, 32, 33, 64, 65, 257, 289, 8191, 8193};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < (support_small() ? 6 : 10); i++) {
             check(device, rows[i], 17);
@@ -62,7 +62,7 @@ static void test_no_rows(void **state)
 {
     (void)state;
     static const float before[3] = {1, 2, 3};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor dbias = support_tensor(device, CLF__F32, 1, 3, before);
         struct clf__tensor dy = support_tensor(device, CLF__F32, 0, 3, NULL);
@@ -92,7 +92,7 @@ static void test_finite_differences(void **state)
     (void)state;
     enum { R = 7, C = 19, K = 2 };
     struct support_random random = {2};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct biased b = {
             support_tensor(device, CLF__F32, R, C, NULL),

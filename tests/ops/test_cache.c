@@ -11,7 +11,7 @@ static void check_place(enum clf__type type, int width)
     struct support_random random = {(uint64_t)width};
     const float *x = support_uniform_array(&random, (size_t)(ROWS * (width + MARGIN)), 1.0f);
     const float *before = support_uniform_array(&random, (size_t)(PLACES * width), 1.0f);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor cache = support_tensor(device, type, PLACES, width, before);
         struct clf__tensor wide = support_tensor(device, CLF__F32, ROWS, width + MARGIN, x);
@@ -53,7 +53,7 @@ static void check_widen(int width)
     struct support_random random = {(uint64_t)width};
     const float *values = support_uniform_array(&random, (size_t)(ROWS * width), 1.0f);
     const float *rounded = support_round_halves(values, (size_t)(ROWS * width));
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor x = support_tensor(device, CLF__F32, ROWS, width, NULL);
         struct clf__sequence_ranges sequences = {.table =
@@ -95,7 +95,7 @@ static void check_follow(int position)
                (size_t)positions[r] * sizeof *expected);
         expected[cache_rows[r] * total + positions[r]] = cache_rows[r];
     }
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor next = support_tensor(device, CLF__I32, CACHE_ROWS, total, NULL);
         assert_ok(clf__cache_follow(next, support_tensor(device, CLF__I32, CACHE_ROWS, total, history),
@@ -126,7 +126,7 @@ static void test_out_of_range(void **state)
                   parents[ROWS] = {0, 0, 1, 1};
     const int32_t places[ROWS] = {-1, CACHE_ROWS * POSITIONS, INT32_MAX, INT32_MIN};
     float x[ROWS * WIDTH] = {0};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor cache_row = support_tensor(device, CLF__I32, 1, ROWS, cache_rows);
         struct clf__tensor position = support_tensor(device, CLF__I32, 1, ROWS, positions);
@@ -149,7 +149,7 @@ static void test_out_of_range(void **state)
 static void test_no_rows(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor none = support_tensor(device, CLF__I32, 1, 0, NULL);
         struct clf__tensor cache = support_tensor(device, CLF__F32, 4, 3, NULL);

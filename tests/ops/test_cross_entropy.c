@@ -68,7 +68,7 @@ static void check(struct clf_device *device, const float *x, int columns, const 
 static void test_columns(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < (support_small() ? 11 : row_edge_column_count); i += support_small() ? 3 : 1) {
             int columns = row_edge_columns[i];
@@ -91,7 +91,7 @@ static void test_vocabulary(void **state)
     (void)state;
     int columns = support_small() ? 301 : 32003;
     const int32_t labels[ROWS] = {0, 17, columns - 1, 700, 2, INT32_MIN};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int far = 0; far < 2; far++) {
             struct support_random random = {7};
@@ -113,7 +113,7 @@ static void test_minus_infinity(void **state)
     (void)state;
     enum { C = 37 };
     const int32_t labels[ROWS] = {0, 1, 2, 3, 4, 5};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int s = 0; s < 3; s++) {
             struct support_random random = {9};
@@ -140,7 +140,7 @@ static void test_nan(void **state)
     float x[C] = {0};
     x[20] = NAN;
     const struct clf__smoothing smoothing = {0.0f, 0.0f, -1};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor losses = support_tensor(device, CLF__F32, 1, 2, x);
         struct clf__tensor in = support_tensor(device, CLF__F32, 1, C, x);
@@ -164,7 +164,7 @@ static void test_rows_are_independent(void **state)
         labels[r] = support_integer(&random, C + 1) - 1;
     }
     const struct clf__smoothing smoothing = {0.1f, 0.1f / (C - 1), -1};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor in = support_tensor(device, CLF__F32, rows, C, x);
         struct clf__tensor targets = support_tensor(device, CLF__I32, 1, rows, labels);
@@ -202,7 +202,7 @@ static void test_finite_differences(void **state)
     static const int32_t labels[R] = {18, -1, 6};
     static const float dlosses[2 * R] = {0.125f, 0, 0.125f, 0, 0.125f, 0};
     struct support_random random = {3};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct judging j = {
             .losses = support_tensor(device, CLF__F32, R, 2, NULL),

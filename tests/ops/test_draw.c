@@ -40,7 +40,7 @@ static void check_draw(const struct problem *problem, int d, int m, float value,
     }
 }
 
-static void check_form(struct clf_device *device, const struct problem *problem)
+static void check_variant(struct clf_device *device, const struct problem *problem)
 {
     int each = problem->each, count = problem->draw_count;
     struct support_view logits = support_view(device, problem->rows, problem->vocabulary, problem->logits);
@@ -85,9 +85,9 @@ static void test_widths(void **state)
         problem.logits = support_uniform_array(&random, 3 * (size_t)v, 12.0f);
         problem.ranges = ranges;
         memcpy(problem.draws, some, sizeof some);
-        FOR_EACH_FORM(device)
+        FOR_EACH_VARIANT(device)
         {
-            check_form(device, &problem);
+            check_variant(device, &problem);
         }
     }
 }
@@ -109,9 +109,9 @@ static void test_no_numbers(void **state)
     problem.logits = logits;
     problem.ranges = ranges;
     memcpy(problem.draws, some, sizeof some);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
-        check_form(device, &problem);
+        check_variant(device, &problem);
     }
 }
 
@@ -154,7 +154,7 @@ static void check_shares(struct clf_device *device, float temperature)
 static void test_shares(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         check_shares(device, 1.0f);
         check_shares(device, 0.6f);

@@ -53,7 +53,7 @@ static void check(struct clf_device *device, int columns, const struct clf__drop
 static void test_mask(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < (support_small() ? 11 : row_edge_column_count); i++) {
             check(device, row_edge_columns[i], &some);
@@ -70,7 +70,7 @@ static void test_extremes(void **state)
         {.rate = 1.0f - 0x1p-24f, .seed = 1, .step = 0, .site = 0},
         {.rate = 0x1p-31f, .seed = 1, .step = 0, .site = 0},
         {.rate = 0.5f, .seed = UINT64_MAX, .step = UINT32_MAX, .site = 0x80000000u}};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (size_t i = 0; i < sizeof dropouts / sizeof *dropouts; i++) {
             check(device, 65, &dropouts[i]);
@@ -89,7 +89,7 @@ static void test_backward(void **state)
     for (int i = 0; i < ROWS * C; i++) {
         ones[i] = 1.0f;
     }
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct support_view dy = support_view(device, ROWS, C, ones);
         struct support_view dx = support_view(device, ROWS, C, NULL);
@@ -124,7 +124,7 @@ static void test_finite_differences(void **state)
     (void)state;
     enum { R = 3, C = 19 };
     struct support_random random = {2};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct dropping d = {
             support_tensor(device, CLF__F32, R, C, NULL),
@@ -170,7 +170,7 @@ static void test_statistics(void **state)
 {
     (void)state;
     int rows = support_small() ? 10 : 1000, columns = support_small() ? 100 : 1000, count = rows * columns;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         double rate = (double)some.rate;
         const float *mask = mask_of(device, rows, columns, some);

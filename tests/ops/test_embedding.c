@@ -63,10 +63,10 @@ static void check(struct clf_device *device, int columns)
 static void test_embedding(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         for (int gemm = CLF_GEMM_NATIVE; gemm <= CLF_GEMM_CLBLAST; gemm++) {
             for (int i = 0; i < embedding_edge_column_count; i++) {
-                check(support_device_with((clf_variant)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO),
+                check(support_device_with((clf_variant)variant, (clf_gemm)gemm, CLF_ATTENTION_AUTO),
                       embedding_edge_columns[i]);
             }
         }
@@ -211,10 +211,10 @@ static void check_backward(struct clf_device *device, int columns)
 static void test_backward(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         for (int gemm = CLF_GEMM_NATIVE; gemm <= CLF_GEMM_CLBLAST; gemm++) {
             for (int i = 0; i < embedding_edge_column_count; i++) {
-                check_backward(support_device_with((clf_variant)form, (clf_gemm)gemm, CLF_ATTENTION_AUTO),
+                check_backward(support_device_with((clf_variant)variant, (clf_gemm)gemm, CLF_ATTENTION_AUTO),
                                embedding_edge_columns[i]);
             }
         }
@@ -229,7 +229,7 @@ static void test_wrong_rows(void **state)
     static const int32_t distinct[] = {3, 7}, first[] = {-5, 3, 900}, order[] = {-1, 1};
     struct support_random random = {1};
     const float *dy = support_uniform_array(&random, 2 * C, 1.0f);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__weight *dweight = weight_of(device, support_array((size_t)V * C, sizeof(float)), C);
         struct clf__id_groups id_groups = {.distinct = support_tensor(device, CLF__I32, 1, 2, distinct),
@@ -256,7 +256,7 @@ static void test_differences(void **state)
     float *e = support_uniform_array(&random, (size_t)V * C, 1.0f);
     const float *dy = support_uniform_array(&random, ROWS * C, 1.0f);
     static const int32_t moved[] = {5, 0, 31, 74, 6};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__weight *dweight = weight_of(device, support_array((size_t)V * C, sizeof(float)), C);
         struct clf__id_groups id_groups = support_group_ids(device, row_ids, ROWS);

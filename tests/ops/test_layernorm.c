@@ -34,7 +34,7 @@ static void check(const struct problem *problem, double tolerance)
     }
     double *expected = support_array(count, sizeof *expected);
     reference_layernorm(expected, x, gamma, beta, ROWS, columns, problem->kind, (double)problem->eps);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct support_view in = support_view(device, ROWS, columns, x);
         struct support_view out = support_view(device, ROWS, columns, NULL);
@@ -120,7 +120,7 @@ static void check_quantized(struct clf_device *device, int columns, enum clf__no
 static void test_quantized(void **state)
 {
     (void)state;
-    if (support_last_form() == CLF_VARIANT_CPU) {
+    if (support_last_variant() == CLF_VARIANT_CPU) {
         skip();
     }
     struct clf_device *device = support_matrix_device();
@@ -136,7 +136,7 @@ static void test_rounded(void **state)
 {
     (void)state;
     const int widths[] = {1, 3, 16, 17, 64, 70, 261};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < (int)(sizeof widths / sizeof *widths); i++) {
             check_rounded(device, widths[i], CLF__NORM_LAYER);
@@ -202,7 +202,7 @@ static void test_constant_row(void **state)
     }
     const enum clf__norm_kind kinds[] = {CLF__NORM_LAYER, CLF__NORM_STD};
     for (int k = 0; k < 2; k++) {
-        FOR_EACH_FORM(device)
+        FOR_EACH_VARIANT(device)
         {
             struct clf__tensor out = support_tensor(device, CLF__F32, 1, C, NULL);
             assert_ok(clf__layernorm_forward(out, CLF__NO_TENSOR, support_tensor(device, CLF__F32, 1, C, x),
@@ -223,7 +223,7 @@ static void test_rows_are_independent(void **state)
     float *x = support_uniform_array(&random, (size_t)rows * C, 5.0f);
     float *gamma = support_uniform_array(&random, C, 1.0f);
     struct clf__tensor no_beta = {.buffer = NULL};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor in = support_tensor(device, CLF__F32, rows, C, x);
         struct clf__tensor out = support_tensor(device, CLF__F32, rows, C, NULL);
@@ -300,7 +300,7 @@ static void check_backward(struct clf_device *device, const struct problem *prob
 static void test_backward(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int kind = CLF__NORM_LAYER; kind <= CLF__NORM_STD; kind++) {
             for (int i = 0; i < (support_small() ? 11 : row_edge_column_count);
@@ -318,7 +318,7 @@ static void test_backward_rows(void **state)
 {
     (void)state;
     static const int rows[] = {1, 7, 8, 9, 31, 32, 33, 65, 8193};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < (support_small() ? 8 : 9); i += support_small() ? 3 : 1) {
             struct problem problem = {33, CLF__NORM_LAYER, 1, 1e-5f, 0.25f};
@@ -340,7 +340,7 @@ static void test_backward_constant_row(void **state)
         dy[i] = (float)i;
     }
     const struct clf__tensor none = {.buffer = NULL};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int kind = CLF__NORM_LAYER; kind <= CLF__NORM_STD; kind++) {
             struct clf__tensor out = support_tensor(device, CLF__F32, 1, C, NULL);
@@ -391,7 +391,7 @@ static void check_differences(struct clf_device *device, enum clf__norm_kind kin
 static void test_finite_differences(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int kind = CLF__NORM_LAYER; kind <= CLF__NORM_STD; kind++) {
             check_differences(device, (enum clf__norm_kind)kind);

@@ -60,7 +60,7 @@ static void check(struct clf_device *device, int bands, int count, int first, in
 static void test_frames(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         check(device, 80, 2000, 0, 12);
         check(device, 128, 1600, 160, 9);
@@ -78,7 +78,7 @@ static void test_pieces(void **state)
     (void)state;
     enum { SAMPLES = 4000, FRAMES = 25, BANDS = 80, FROM = 9, SOME = 7 };
     const float *samples = make_samples(SAMPLES);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__log_mel log_mel;
         assert_ok(clf__log_mel_create(&log_mel, device, BANDS));
@@ -105,7 +105,7 @@ static void test_silence_and_nan(void **state)
     enum { SAMPLES = 3200, FRAMES = 20, BANDS = 80 };
     float *samples = support_array(SAMPLES, sizeof *samples);
     samples[1600] = NAN;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__log_mel log_mel;
         assert_ok(clf__log_mel_create(&log_mel, device, BANDS));
@@ -129,7 +129,7 @@ static void test_scale(void **state)
 {
     (void)state;
     static const int widths[] = {1, 16, 80, 65, 128};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < 5; i++) {
             enum { ROWS = 5 };

@@ -13,7 +13,7 @@ static void check(const struct attention_shape *shape, uint64_t seed)
     struct support_random random = {seed};
     size_t count = (size_t)rows * (size_t)columns;
     float *scores = support_uniform_array(&random, count, 4.0f);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__attention_call call = support_attention_call(device, &problem);
         struct clf__tensor tensor = support_tensor(device, CLF__F32, rows, columns, scores);

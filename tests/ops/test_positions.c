@@ -40,7 +40,7 @@ static void check(struct clf_device *device, int columns)
 static void test_positions(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < WIDTHS; i++) {
             check(device, widths[i]);
@@ -164,7 +164,7 @@ static void check_backward(struct clf_device *device, int columns)
 static void test_backward(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < WIDTHS; i++) {
             check_backward(device, widths[i]);
@@ -187,7 +187,7 @@ static void test_finite_differences(void **state)
     (void)state;
     enum { C = 17 };
     struct support_random random = {3};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct adding a = {
             support_tensor(device, CLF__F32, ROWS, C, NULL),

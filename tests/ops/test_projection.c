@@ -131,7 +131,7 @@ static void test_launches(void **state)
 {
     (void)state;
     static const int counts[] = {1, 8, 9};
-    if (support_first_form() != CLF_VARIANT_CPU) {
+    if (support_first_variant() != CLF_VARIANT_CPU) {
         skip(); /* GPU variants write the logits */
     }
     struct clf_device_options options;
@@ -323,7 +323,7 @@ static void test_scratch_follows_memory(void **state)
 {
     (void)state;
     static const struct {
-        clf_variant form;
+        clf_variant variant;
         uint64_t gigabytes;
         int vocabulary, rows;
     } cases[] = {{CLF_VARIANT_GPU, 80, 58101, 512},
@@ -332,11 +332,11 @@ static void test_scratch_follows_memory(void **state)
                  {CLF_VARIANT_GPU, 12, 58101, 512},
                  {CLF_VARIANT_CPU, 80, 58101, 256}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (cases[i].form < (clf_variant)support_first_form() ||
-            cases[i].form > (clf_variant)support_last_form()) {
+        if (cases[i].variant < (clf_variant)support_first_variant() ||
+            cases[i].variant > (clf_variant)support_last_variant()) {
             continue;
         }
-        struct clf_device *device = support_device(cases[i].form);
+        struct clf_device *device = support_device(cases[i].variant);
         struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device), before = *caps;
         struct support_random random = {i};
         struct problem problem = random_problem(&random, 1, cases[i].vocabulary, 1, 1);

@@ -32,7 +32,7 @@ static void check(struct clf_device *device, int columns)
 static void test_sums(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < row_edge_column_count; i++) {
             check(device, row_edge_columns[i]);

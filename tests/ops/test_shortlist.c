@@ -61,7 +61,7 @@ static void check(struct clf_device *device, int columns, int width, int has_bia
 static void test_widths(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < row_edge_column_count; i++) {
             check(device, 80, row_edge_columns[i], i % 2);
@@ -78,7 +78,7 @@ static void test_out_of_range(void **state)
     static const int32_t ids[3] = {WORDS, -1, 0}, first[2] = {0, 2}, many[2] = {3, 3};
     struct support_random random = {1};
     float *weight = support_uniform_array(&random, WORDS * 8, 1.0f);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor logits = support_tensor(device, CLF__F32, 2, 3, NULL);
         assert_ok(clf__shortlist_logits(logits, support_tensor(device, CLF__F32, 2, 8, weight),

@@ -20,7 +20,7 @@ static void check(forward_function *forward, reference_function *reference, int 
     float *x = support_uniform_array(&random, count, 30.0f);
     double *expected = support_array(count, sizeof *expected);
     reference(expected, x, ROWS, columns);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct support_view in = support_view(device, ROWS, columns, x);
         struct support_view out = support_view(device, ROWS, columns, NULL);
@@ -64,7 +64,7 @@ static void test_pick(void **state)
             targets[n] = n == 0 ? 0 : n == 1 ? columns - 1 : support_integer(&random, columns);
             expected[n] = all[n * columns + targets[n]];
         }
-        FOR_EACH_FORM(device)
+        FOR_EACH_VARIANT(device)
         {
             struct support_view in = support_view(device, ROWS, columns, x);
             struct support_view picked = support_view(device, 1, ROWS, NULL);
@@ -81,7 +81,7 @@ static void test_pick_guards_targets(void **state)
     (void)state;
     float x[2 * 3] = {1, 2, 3, 4, 5, 6};
     int32_t targets[2] = {-1, 3};
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor picked = support_tensor(device, CLF__F32, 1, 2, NULL);
         assert_ok(clf__log_softmax_pick(picked, support_tensor(device, CLF__F32, 2, 3, x),
@@ -104,7 +104,7 @@ static void test_special_values(void **state)
     }
     x[1 * C + 18] = -INFINITY;
     x[2 * C + 17] = NAN;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor in = support_tensor(device, CLF__F32, ROWS, C, x);
         struct clf__tensor out = support_tensor(device, CLF__F32, ROWS, C, NULL);
@@ -136,7 +136,7 @@ static void test_rows_are_independent(void **state)
     int rows = support_small() ? 70 : 2500;
     struct support_random random = {7};
     float *x = support_uniform_array(&random, (size_t)rows * C, 5.0f);
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor in = support_tensor(device, CLF__F32, rows, C, x);
         struct clf__tensor out = support_tensor(device, CLF__F32, rows, C, NULL);
@@ -156,7 +156,7 @@ static void test_rows_are_independent(void **state)
 static void test_no_rows(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor none = support_tensor(device, CLF__F32, 0, 8, NULL);
         assert_ok(clf__softmax_forward(none, none));

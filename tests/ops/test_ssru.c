@@ -51,7 +51,7 @@ static void check_step(struct clf_device *device, int columns, int in_place)
 static void test_step(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < row_edge_column_count; i++) {
             check_step(device, row_edge_columns[i], i % 2);
@@ -67,7 +67,7 @@ static void test_no_place(void **state)
     static const int32_t outside[2] = {2, -1}, zeros[2] = {0, 0};
     float projected[2 * 2 * WIDTH] = {0}, residual[2 * WIDTH] = {0};
     projected[WIDTH] = 2.0f; /* z of the first column; f is 1/2 */
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor y = support_tensor(device, CLF__F32, 2, WIDTH, NULL);
         struct clf__tensor next = support_tensor(device, CLF__F32, 2, WIDTH, NULL);
@@ -115,7 +115,7 @@ static void check_forward(struct clf_device *device, int columns)
 static void test_forward(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < row_edge_column_count; i++) {
             check_forward(device, row_edge_columns[i]);
@@ -137,7 +137,7 @@ static void test_extremes(void **state)
     }
     projected[WIDTH + 1] = -3.0f;
     projected[WIDTH - 1] = NAN;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor y = support_tensor(device, CLF__F32, 1, WIDTH, NULL);
         assert_ok(clf__ssru_step(

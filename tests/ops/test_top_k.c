@@ -26,7 +26,7 @@ static int same(double expected, float actual)
            fabs((double)actual - expected) <= 1e-6 * (1 + fabs(expected));
 }
 
-static void check_form(struct clf_device *device, const struct problem *problem)
+static void check_variant(struct clf_device *device, const struct problem *problem)
 {
     int rows = problem->rows, v = problem->vocabulary, k = problem->k;
     struct support_view logits = support_view(device, rows, v, problem->logits);
@@ -71,9 +71,9 @@ static void check_form(struct clf_device *device, const struct problem *problem)
 
 static void check(const struct problem *problem)
 {
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
-        check_form(device, problem);
+        check_variant(device, problem);
     }
 }
 
@@ -202,7 +202,7 @@ static void check_rows_are_independent(int rows, int vocabulary)
     struct support_random random = {7};
     float *x = support_uniform_array(&random, (size_t)rows * (size_t)v, 5.0f);
     int32_t *offsets = support_array((size_t)rows + 1, sizeof *offsets); /* nothing is banned */
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__tensor logits = support_tensor(device, CLF__F32, rows, v, x);
         struct clf__tensor values = support_tensor(device, CLF__F32, rows, K, NULL);
@@ -281,7 +281,7 @@ static void check_ranges(struct clf_device *device, int vocabulary, int k)
 static void test_ranges(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < edge_count(); i++) {
             check_ranges(device, top_k_edge_columns[i], i % 2 ? 1 : 20);
@@ -293,7 +293,7 @@ static void test_ranges(void **state)
 static void test_small_groups(void **state)
 {
     (void)state;
-    if (support_last_form() != CLF_VARIANT_GPU) {
+    if (support_last_variant() != CLF_VARIANT_GPU) {
         skip();
     }
     struct clf_device *device = support_device(CLF_VARIANT_GPU);
@@ -304,7 +304,7 @@ static void test_small_groups(void **state)
     struct problem problem = {
         .rows = 2, .vocabulary = v, .k = 5, .both = 1, .banned = {64, 2064, 64, 3}, .offsets = {0, 4, 4}};
     problem.logits = support_uniform_array(&random, 2 * (size_t)v, 9.0f);
-    check_form(device, &problem);
+    check_variant(device, &problem);
     check_ranges(device, v, 5);
     device->caps.max_work_group = before;
 }

@@ -55,7 +55,7 @@ static void check_backward(struct clf_device *device, int in_rows, int columns, 
 static void test_unfold(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         for (int i = 0; i < CHANNELS; i++) {
             for (int rows = 1; rows <= MOST_ROWS; rows += i % 2 + 1) {

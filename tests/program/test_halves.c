@@ -49,7 +49,7 @@ static void check(struct clf_device *device, const char *defines)
 static void every_half_is_its_float(void **state)
 {
     (void)state;
-    if (support_first_form() != CLF_VARIANT_CPU) {
+    if (support_first_variant() != CLF_VARIANT_CPU) {
         skip();
     }
     struct clf_device_options options;

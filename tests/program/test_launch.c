@@ -120,7 +120,7 @@ static void test_defines(void **state)
 static void test_copies(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__buffer *a, *b;
         float values[8] = {0, 1, 2, 3, 4, 5, 6, 7}, back[8] = {0};
@@ -150,7 +150,7 @@ static void test_copies(void **state)
 static void test_too_large(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         struct clf__buffer *buffer = NULL;
         const struct clf__caps *caps = clf__device_caps(device);
@@ -222,7 +222,7 @@ static void test_wrong_launches(void **state)
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
                  "kernel defined of program arguments_of_test: takes 1 arguments, not 0");
     /* A kernel of the other variant is not available. */
-    int is_cpu = clf__device_caps(device)->form == CLF_VARIANT_CPU;
+    int is_cpu = clf__device_caps(device)->variant == CLF_VARIANT_CPU;
     *(is_cpu ? &launch.cpu : &launch.gpu) = (struct clf__grid){.kernel = NULL};
     assert_fails(clf__launch(device, &launch), CLF_BAD_ARGUMENT,
                  is_cpu ? "no such kernel in its CPU variant" : "no such kernel in its GPU variant");

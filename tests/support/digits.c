@@ -148,7 +148,7 @@ int digits_teardown(void **state)
 
 struct clf_device *digits_device(void)
 {
-    return support_device_with((clf_variant)support_first_form(), CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+    return support_device_with((clf_variant)support_first_variant(), CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
 }
 
 const char *digits_output(void)

@@ -73,8 +73,9 @@ static struct clf_device *find_same(const struct clf_device *device)
     const struct clf__caps *caps = clf__device_caps(device);
     for (int i = 0; i < device_count; i++) {
         const struct clf__caps *other = clf__device_caps(devices[i].device);
-        if (other->form == caps->form && other->gemm == caps->gemm && other->attention == caps->attention &&
-            other->level == caps->level && other->asks_for_clblast == caps->asks_for_clblast) {
+        if (other->variant == caps->variant && other->gemm == caps->gemm &&
+            other->attention == caps->attention && other->level == caps->level &&
+            other->asks_for_clblast == caps->asks_for_clblast) {
             return devices[i].device;
         }
     }
@@ -106,21 +107,21 @@ static struct clf_device *device_of(struct clf_device_options options)
     return devices[device_count++].device;
 }
 
-struct clf_device *support_device_with(clf_variant form, clf_gemm gemm, clf_attention attention)
+struct clf_device *support_device_with(clf_variant variant, clf_gemm gemm, clf_attention attention)
 {
     struct clf_device_options options;
     clf_device_options_init(&options);
-    options.variant = form;
+    options.variant = variant;
     options.gemm = gemm;
     options.attention = attention;
     return device_of(options);
 }
 
-struct clf_device *support_device_at(clf_variant form, clf_instructions instructions)
+struct clf_device *support_device_at(clf_variant variant, clf_instructions instructions)
 {
     struct clf_device_options options;
     clf_device_options_init(&options);
-    options.variant = form;
+    options.variant = variant;
     options.gemm = CLF_GEMM_NATIVE;
     options.attention = CLF_ATTENTION_FUSED;
     options.instructions = instructions;
@@ -134,21 +135,21 @@ struct clf_device *support_matrix_device(void)
                              best >= CLF_INSTRUCTIONS_NV80 ? best : CLF_INSTRUCTIONS_EMULATED);
 }
 
-struct clf_device *support_device(clf_variant form)
+struct clf_device *support_device(clf_variant variant)
 {
-    return support_device_with(form, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO);
+    return support_device_with(variant, CLF_GEMM_AUTO, CLF_ATTENTION_AUTO);
 }
 
-int support_first_form(void)
+int support_first_variant(void)
 {
-    const char *form = getenv("CLFORMER_FORM");
-    return form && strcmp(form, "gpu") == 0 ? CLF_VARIANT_GPU : CLF_VARIANT_CPU;
+    const char *variant = getenv("CLFORMER_VARIANT");
+    return variant && strcmp(variant, "gpu") == 0 ? CLF_VARIANT_GPU : CLF_VARIANT_CPU;
 }
 
-int support_last_form(void)
+int support_last_variant(void)
 {
-    const char *form = getenv("CLFORMER_FORM");
-    return form && strcmp(form, "cpu") == 0 ? CLF_VARIANT_CPU : CLF_VARIANT_GPU;
+    const char *variant = getenv("CLFORMER_VARIANT");
+    return variant && strcmp(variant, "cpu") == 0 ? CLF_VARIANT_CPU : CLF_VARIANT_GPU;
 }
 
 int support_small(void)

@@ -32,24 +32,25 @@ int support_end(int failures);
 
 /* Returns the device under test ($CLFORMER_DEVICE, or the default) in one kernel variant, opened once and
  * kept. Other options come from the environment as usual. */
-struct clf_device *support_device(clf_variant form);
+struct clf_device *support_device(clf_variant variant);
 /* support_device() with a GEMM backend and an attention algorithm. */
-struct clf_device *support_device_with(clf_variant form, clf_gemm gemm, clf_attention attention);
+struct clf_device *support_device_with(clf_variant variant, clf_gemm gemm, clf_attention attention);
 
 /* Returns a device with native GEMM and fused attention at an instruction set level. */
-struct clf_device *support_device_at(clf_variant form, clf_instructions instructions);
+struct clf_device *support_device_at(clf_variant variant, clf_instructions instructions);
 
 /* Returns a device that uses its matrix instructions, or emulated ones if it has none. */
 struct clf_device *support_matrix_device(void);
 
-/* Range of kernel variants to test: both, unless $CLFORMER_FORM names one. */
-int support_first_form(void);
-int support_last_form(void);
+/* Range of kernel variants to test: both, unless $CLFORMER_VARIANT names one. */
+int support_first_variant(void);
+int support_last_variant(void);
 
 /* Runs a body once per kernel variant. */
-#define FOR_EACH_FORM(device)                                                                                \
-    for (int support_form = support_first_form(); support_form <= support_last_form(); support_form++)       \
-        for (struct clf_device *device = support_device((clf_variant)support_form); device; device = NULL)
+#define FOR_EACH_VARIANT(device)                                                                             \
+    for (int support_variant = support_first_variant(); support_variant <= support_last_variant();           \
+         support_variant++)                                                                                  \
+        for (struct clf_device *device = support_device((clf_variant)support_variant); device; device = NULL)
 
 /* Returns true if the device under test is slow or small (Oclgrind, rusticl: $CLFORMER_TEST_SMALL is set), so
  * that tests use small sizes. */

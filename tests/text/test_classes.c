@@ -1,5 +1,5 @@
 /* Ids and text equal transformers' tokenizers of other classes, in folders of
- * tests/fixtures/text/make_families.py; positions of languages, and errors. */
+ * tests/fixtures/text/make_architectures.py; positions of languages, and errors. */
 #include "support/tokenizer_fixture.h"
 
 #include <jansson.h>

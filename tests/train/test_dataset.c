@@ -22,9 +22,9 @@ struct loaded {
     struct clf__dataset_options options;
 };
 
-static void load_tokenizer(struct loaded *loaded, enum clf__system system, const char *folder)
+static void load_tokenizer(struct loaded *loaded, enum clf__architecture_id id, const char *folder)
 {
-    clf__config_preset(&loaded->config, system);
+    clf__config_preset(&loaded->config, id);
     struct clf__config *config = &loaded->config;
     config->source_vocabulary = config->feature_size > 0 ? 0 : 8;
     config->target_vocabulary = 8;
@@ -76,11 +76,11 @@ static void assert_named(const struct clf__dataset_report *report, int empty, in
 static void test_batches_of_tokens(void **state)
 {
     (void)state;
-    static const enum clf__system systems[] = {CLF__PAPER, CLF__JADORE};
+    static const enum clf__architecture_id architectures[] = {CLF__PAPER, CLF__JADORE};
     for (int i = 0; i < 2; i++) {
         const char *folder = support_temporary_folder();
         struct loaded loaded;
-        load_tokenizer(&loaded, systems[i], folder);
+        load_tokenizer(&loaded, architectures[i], folder);
         loaded.options.source_path = write_text(folder, "source", "a b\r\nc\n");
         loaded.options.target_path = write_text(folder, "target", "d\nc b\ta");
         assert_ok(load(&loaded));
@@ -93,7 +93,7 @@ static void test_batches_of_tokens(void **state)
         assert_int_equal(batch.sources.count, 2);
         assert_int_equal(batch.inputs.count, 2);
         assert_ints(batch.inputs.first, 0, 4, 6);
-        if (systems[i] == CLF__PAPER) { /* source ... </s>; <s> ... </s> */
+        if (architectures[i] == CLF__PAPER) { /* source ... </s>; <s> ... </s> */
             assert_ints(batch.sources.first, 0, 2, 5);
             assert_ints(batch.sources.ids, 6, 2, 4, 5, 2);
             assert_ints(batch.inputs.ids, 0, 6, 5, 4, 0, 7);

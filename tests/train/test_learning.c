@@ -182,7 +182,7 @@ static void test_fine_tuning(void **state)
 }
 
 /* Checkpoints with the original tensor names, in shards and in half precision. */
-static void test_fine_tuning_of_every_system(void **state)
+static void test_fine_tuning_of_every_architecture(void **state)
 {
     (void)state;
     static const char *const lines[] = {"w4 w5 w6\tw7 w8", "w9\tw10 w11 w12", "w13 w13\tw14"};
@@ -259,7 +259,7 @@ int main(void)
         TEST(test_every_preset_trains),
         TEST(test_speech_trains),
         TEST(test_fine_tuning),
-        TEST(test_fine_tuning_of_every_system),
+        TEST(test_fine_tuning_of_every_architecture),
         TEST(test_losses_of_a_uniform_model),
         TEST(test_tokens_are_joined_for_bleu),
     };

@@ -6,12 +6,12 @@
 #include "base/memory.h"
 #include "runtime/device/device.h"
 
-static struct clf_device *open_device(int form, clf_gemm gemm)
+static struct clf_device *open_device(int variant, clf_gemm gemm)
 {
     struct clf_device *device;
     struct clf_device_options options;
     clf_device_options_init(&options);
-    options.variant = (clf_variant)form;
+    options.variant = (clf_variant)variant;
     options.gemm = gemm;
     options.use_program_cache = 0; /* PoCL compiles a kernel again to cache it */
     assert_ok(clf_device_open(&device, NULL, &options));
@@ -19,9 +19,9 @@ static struct clf_device *open_device(int form, clf_gemm gemm)
 }
 
 /* The estimate is at least the peak, and at most a tenth more. */
-static void check_plan(int form, clf_gemm gemm)
+static void check_plan(int variant, clf_gemm gemm)
 {
-    struct clf_device *device = open_device(form, gemm);
+    struct clf_device *device = open_device(variant, gemm);
     struct clf_train_hooks hooks = digits_hooks(task.logs);
     memset(task.logs, 0, sizeof *task.logs);
     assert_ok(clf_train(device, task.recipe, digits_output(), &hooks));
@@ -36,8 +36,8 @@ static void check_plan(int form, clf_gemm gemm)
 static void check_plans(clf_gemm gemm)
 {
     digits_set(task.recipe, "max-updates", "3");
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
-        check_plan(form, gemm);
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
+        check_plan(variant, gemm);
     }
 }
 

@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "base/memory.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "model/config/write.h"
 #include "train/recipe.h"
 #include "train/recipe_choices.h"
@@ -31,11 +31,12 @@ static struct clf__settings settings_of(const struct clf_recipe *of)
     return settings;
 }
 
-static void check_family_defaults(enum clf__system system)
+static void check_architecture_defaults(enum clf__architecture_id id)
 {
     int count;
     const struct clf_recipe_key *keys = clf_recipe_keys(&count);
-    for (const struct clf__family_default *at = clf__family_of(system)->recipe; at->key != NULL; at++) {
+    for (const struct clf__architecture_default *at = clf__architecture_of(id)->recipe; at->key != NULL;
+         at++) {
         int key = clf__recipe_find(at->key);
         assert_true(key >= 0 && strcmp(at->key, "preset") != 0);
         assert_ok(clf__recipe_check(key, &at->fallback, 1));
@@ -62,8 +63,8 @@ static void test_the_table_says_its_defaults(void **state)
                         strcmp(keys[j - 1].group, keys[j].group) == 0);
         }
     }
-#define CHECK_FAMILY(name, word) check_family_defaults(CLF__##name);
-    CLF__PRESET_LIST(CHECK_FAMILY)
+#define CHECK_ARCHITECTURE(name, word) check_architecture_defaults(CLF__##name);
+    CLF__PRESET_LIST(CHECK_ARCHITECTURE)
     int exception_count;
     const struct clf__recipe_exception *exceptions = clf__recipe_exceptions(&exception_count);
     for (int i = 0; i < exception_count; i++) {

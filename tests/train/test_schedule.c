@@ -24,7 +24,7 @@ static void test_noam(void **state)
 
 /* Values of torch.optim.lr_scheduler.LambdaLR in The Annotated Transformer's loop, which steps it after Adam:
  * D 512, warm-up 3,000. jadore's loop sets the rate before Adam's step. */
-static void test_noam_of_the_systems(void **state)
+static void test_noam_of_the_architectures(void **state)
 {
     (void)state;
     static const struct {
@@ -38,7 +38,7 @@ static void test_noam_of_the_systems(void **state)
     for (size_t i = 0; i < sizeof annotated / sizeof *annotated; i++) {
         assert_near(clf__schedule_rate(&settings, 512, annotated[i].update), annotated[i].rate);
     }
-    static const enum clf__system others[] = {CLF__PAPER, CLF__JADORE, CLF__ILLUSTRATED};
+    static const enum clf__architecture_id others[] = {CLF__PAPER, CLF__JADORE, CLF__ILLUSTRATED};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         settings.preset = others[i];
         assert_near(clf__schedule_rate(&settings, 512, 2), 2 * annotated[0].rate);
@@ -92,7 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_noam),
-        cmocka_unit_test(test_noam_of_the_systems),
+        cmocka_unit_test(test_noam_of_the_architectures),
         cmocka_unit_test(test_inverse_square_root),
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_constant),

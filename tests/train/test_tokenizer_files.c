@@ -64,7 +64,7 @@ static void test_words(void **state)
     (void)state;
     const char *folder = support_temporary_folder();
     static const struct {
-        enum clf__system system;
+        enum clf__architecture_id architecture;
         int size, pad_id, start_id, end_id;
         const char *pieces;
     } cases[] = {
@@ -81,7 +81,7 @@ static void test_words(void **state)
         train_on(write_text(folder, "source", source_text), write_text(folder, "target", target_text));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct made made;
-        making.preset = cases[i].system;
+        making.preset = cases[i].architecture;
         making.vocabulary = cases[i].size;
         make_and_load(&made, &making);
         assert_int_equal(made.description.source_vocabulary, made.description.target_vocabulary);
@@ -101,10 +101,10 @@ static void test_two_vocabularies(void **state)
     struct clf__settings making = {.tokens = 1, .separate_vocabularies = 1};
     making.train =
         train_on(write_text(folder, "table", "the a b\tthe a b\nthe \xc3\xa9 a\tz <unk> y\ntorn\n"), NULL);
-    static const enum clf__system systems[] = {CLF__PAPER, CLF__MARIAN};
+    static const enum clf__architecture_id architectures[] = {CLF__PAPER, CLF__MARIAN};
     for (int i = 0; i < 2; i++) {
         struct made made;
-        making.preset = systems[i];
+        making.preset = architectures[i];
         make_and_load(&made, &making);
         int special = i == 0 ? 4 : 3;
         assert_true(made.description.separate_vocabularies);
@@ -300,7 +300,7 @@ static void test_text_without_pieces(void **state)
     static const struct {
         const char *text, *part;
         int size;
-        enum clf__system system;
+        enum clf__architecture_id architecture;
     } cases[] = {
         {"ab\n", "a vocabulary of 300 tokens; use at most 6", 300, CLF__MARIAN},
         {"ab\n", "a vocabulary of 300 tokens; use at most 7", 300, CLF__PAPER},
@@ -318,7 +318,7 @@ static void test_text_without_pieces(void **state)
          300, CLF__MARIAN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct clf__settings making = {.preset = cases[i].system, .vocabulary = cases[i].size};
+        struct clf__settings making = {.preset = cases[i].architecture, .vocabulary = cases[i].size};
         making.train = train_twice(write_text(folder, "text", cases[i].text));
         struct made made;
         assert_fails(make(&made, &making), CLF_TEXT, cases[i].part);

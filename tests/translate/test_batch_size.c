@@ -25,12 +25,12 @@ static void test_wanted(void **state)
     }
 }
 
-static struct clf_device *open_device(clf_variant form, unsigned compute_units)
+static struct clf_device *open_device(clf_variant variant, unsigned compute_units)
 {
     struct clf_device *device;
     struct clf_device_options options;
     clf_device_options_init(&options);
-    options.variant = form;
+    options.variant = variant;
     options.gemm = CLF_GEMM_NATIVE;
     options.attention = CLF_ATTENTION_FUSED;
     assert_ok(clf_device_open(&device, NULL, &options));
@@ -97,21 +97,21 @@ static void test_memory(void **state)
 static void test_tuned(void **state)
 {
     (void)state;
-    for (clf_variant form = CLF_VARIANT_CPU; form <= CLF_VARIANT_GPU; form++) {
-        struct clf_device *device = open_device(form, 132);
+    for (clf_variant variant = CLF_VARIANT_CPU; variant <= CLF_VARIANT_GPU; variant++) {
+        struct clf_device *device = open_device(variant, 132);
         struct clf_model *model;
         assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
         clf__device_set_tunable(device, CLF__TUNABLE_BATCH_TOKENS, 131072);
-        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_VARIANT_CPU ? 2048 : 131072);
+        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), variant == CLF_VARIANT_CPU ? 2048 : 131072);
         clf__device_set_tunable(device, CLF__TUNABLE_BATCH_TOKENS, 4096);
-        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), form == CLF_VARIANT_CPU ? 2048 : 4096);
+        assert_int_equal(tokens_of(model, (uint64_t)80 << 30, 1), variant == CLF_VARIANT_CPU ? 2048 : 4096);
         assert_int_equal(tokens_of(model, 1 << 20, 16), 2048);
         clf_model_free(model);
         clf_device_close(device);
     }
 }
 
-static void test_cpu_form(void **state)
+static void test_cpu_variant(void **state)
 {
     (void)state;
     struct clf_device *device = open_device(CLF_VARIANT_CPU, 132);
@@ -162,7 +162,7 @@ int main(void)
         cmocka_unit_test_teardown(test_wanted, support_teardown),
         cmocka_unit_test_teardown(test_memory, support_teardown),
         cmocka_unit_test_teardown(test_tuned, support_teardown),
-        cmocka_unit_test_teardown(test_cpu_form, support_teardown),
+        cmocka_unit_test_teardown(test_cpu_variant, support_teardown),
         cmocka_unit_test_teardown(test_lines_at_once, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

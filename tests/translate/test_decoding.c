@@ -80,9 +80,9 @@ static void check_batches(struct clf_model *model, struct clf_translate_options 
 static void test_batch_invariance(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct clf_model *model =
-            load_model(support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO));
+            load_model(support_device_with((clf_variant)variant, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO));
         for (int way = 0; way < 4; way++) {
             struct clf_translate_options options;
             clf_translate_options_init(&options, model);

@@ -40,7 +40,7 @@ static void test_demo_model(void **state)
 {
     (void)state;
     json_t *model = inspect(CLF_SOURCE_FOLDER "/tools/models/fr-en-small");
-    assert_string_equal(json_string_value(json_object_get(model, "system")), "marian");
+    assert_string_equal(json_string_value(json_object_get(model, "architecture")), "marian");
     assert_int_equal(integer(model, "configuration", "d_model"), 192);
     assert_int_equal(integer(model, "configuration", "encoder_d_k"), 32);
     assert_int_equal(integer(model, "generation", "beam"), 4);
@@ -69,7 +69,7 @@ static void test_demo_model(void **state)
     json_decref(model);
 }
 
-static void test_every_system(void **state)
+static void test_every_architecture(void **state)
 {
     (void)state;
     static const char *const names[] = {"paper", "jadore", "annotated", "speech", "illustrated", "marian"};
@@ -78,7 +78,7 @@ static void test_every_system(void **state)
         char name[64];
         snprintf(name, sizeof name, "models/%s", strcmp(folder, "jadore") == 0 ? "jadore-emb" : folder);
         json_t *model = inspect(support_fixture(name));
-        assert_string_equal(json_string_value(json_object_get(model, "system")), folder);
+        assert_string_equal(json_string_value(json_object_get(model, "architecture")), folder);
         assert_true(json_array_size(json_object_get(model, "tensors")) > 10);
         assert_int_equal(says(model, "activation_function"), 0); /* clformer folders have the preset's
                                                                     value */
@@ -126,7 +126,7 @@ static void test_unsupported(void **state)
     assert_non_null(text);
     json_t *model = json_loads(text, 0, NULL);
     clf_string_free(text);
-    assert_true(json_is_null(json_object_get(model, "system")));
+    assert_true(json_is_null(json_object_get(model, "architecture")));
     assert_string_equal(json_string_value(json_object_get(model, "model_type")), "bert");
     assert_int_equal(integer(model, "configuration", "d_model"), 24);
     assert_string_equal(json_string_value(json_object_get(model, "cannot_run")), clf_last_error());
@@ -189,7 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_demo_model),
-        cmocka_unit_test(test_every_system),
+        cmocka_unit_test(test_every_architecture),
         cmocka_unit_test(test_vocabularies),
         cmocka_unit_test(test_odd_sizes_are_unusual),
         cmocka_unit_test(test_missing_folder),

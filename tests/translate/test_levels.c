@@ -22,11 +22,11 @@ static const char *const texts[LINES] = {
     "Demain, j'irai à Paris pour voir mes amis.",
 };
 
-static struct clf_device *open_level(clf_variant form, clf_instructions level)
+static struct clf_device *open_level(clf_variant variant, clf_instructions level)
 {
     struct clf_device_options options;
     clf_device_options_init(&options);
-    options.variant = form;
+    options.variant = variant;
     options.gemm = CLF_GEMM_NATIVE;
     options.instructions = level;
     struct clf_device *device = NULL;
@@ -112,7 +112,7 @@ static void matrix_instructions_keep_bits(void **state)
 {
     (void)state;
     enum { ALL = 6 };
-    if (support_last_form() == CLF_VARIANT_CPU) {
+    if (support_last_variant() == CLF_VARIANT_CPU) {
         skip();
     }
     struct clf_device *device = open_level(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_EMULATED);

@@ -39,7 +39,7 @@ static void read_lines(struct lines *lines, const char *name)
  * only. */
 static int lines_of(struct clf_device *device, int count)
 {
-    int most = support_small() ? 2 : clf__device_caps(device)->form == CLF_VARIANT_CPU ? MAX_LINES : 60;
+    int most = support_small() ? 2 : clf__device_caps(device)->variant == CLF_VARIANT_CPU ? MAX_LINES : 60;
     return count < most ? count : most;
 }
 
@@ -143,7 +143,7 @@ static void choose_n_best(struct clf_translate_options *options)
 static void test_greedy(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         check_recorded(device, "fr-en-small/greedy.jsonl", "log_probability", choose_greedy);
     }
@@ -152,7 +152,7 @@ static void test_greedy(void **state)
 static void test_beam(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         check_recorded(device, "fr-en-small/beam4.jsonl", "score", choose_own);
     }
@@ -161,7 +161,7 @@ static void test_beam(void **state)
 static void test_n_best(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         check_recorded(device, "fr-en-small/beam5_nbest3_penalty0.6_first100.jsonl", "score", choose_n_best);
     }
@@ -178,7 +178,7 @@ static void choose_groups(struct clf_translate_options *options)
 static void test_groups(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         check_recorded(device, "fr-en-small/groups_first30.jsonl", "score", choose_groups);
     }
@@ -203,7 +203,7 @@ static void check_invariance(struct clf_device *device, int beam, clf_precision 
 {
     struct lines source;
     read_lines(&source, "fr-en-small/source.fr");
-    int is_slow = clf__device_caps(device)->form != CLF_VARIANT_CPU || precision != CLF_PRECISION_FP32;
+    int is_slow = clf__device_caps(device)->variant != CLF_VARIANT_CPU || precision != CLF_PRECISION_FP32;
     int count = lines_of(device, is_slow ? 20 : 60);
     struct clf_model *model = load_model_in(device, precision);
     struct clf_translate_options options;
@@ -270,9 +270,9 @@ static void test_few_and_none_are_found(void **state)
 static void test_batch_invariance(void **state)
 {
     (void)state;
-    for (int form = support_first_form(); form <= support_last_form(); form++) {
+    for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
         struct clf_device *device =
-            support_device_with((clf_variant)form, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
+            support_device_with((clf_variant)variant, CLF_GEMM_NATIVE, CLF_ATTENTION_AUTO);
         check_invariance(device, 1, CLF_PRECISION_FP32);
         check_invariance(device, 4, CLF_PRECISION_FP32);
         check_invariance(device, 4, CLF_PRECISION_INT8);
@@ -334,7 +334,7 @@ static void check_rounding(struct clf_device *device, const struct rounding *rou
 static void test_rounding(void **state)
 {
     (void)state;
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         size_t count = support_small() ? 1 : sizeof roundings / sizeof *roundings;
         for (size_t i = 0; i < count; i++) {
@@ -391,7 +391,7 @@ static void test_a_long_line_holds_up_no_other(void **state)
     (void)state;
     struct lines source;
     read_lines(&source, "fr-en-small/source.fr");
-    struct clf_device *device = support_device(support_first_form());
+    struct clf_device *device = support_device(support_first_variant());
     int count = lines_of(device, 300);
     if (count > 100) { /* otherwise no line could wait */
         struct clf_model *model = load_model(device);
@@ -409,7 +409,7 @@ static void test_score_agrees(void **state)
     (void)state;
     struct lines source;
     read_lines(&source, "fr-en-small/source.fr");
-    FOR_EACH_FORM(device)
+    FOR_EACH_VARIANT(device)
     {
         int count = lines_of(device, 100);
         struct clf_model *model = load_model(device);

@@ -149,8 +149,8 @@ static void test_bad_lines(void **state)
         {"cpu_groups = \n", ":1: cpu_groups = : the value is not an integer"},
         {"cpu_groups = 0\n", ":1: cpu_groups = 0: the value is out of range"},
         {"cpu_groups = 99999999999999999999\n", "the value is out of range"},
-        {"form = cqu\n", ":1: form = cqu: the value is not one of the allowed values"},
-        {"form = 1\n", ":1: form = 1: the value is not one of the allowed values"},
+        {"variant = cqu\n", ":1: variant = cqu: the value is not one of the allowed values"},
+        {"variant = 1\n", ":1: variant = 1: the value is not one of the allowed values"},
         {"= 4\n", ":1: unknown parameter \"\"; the line is ignored"},
     };
     char *path = temporary_path();
@@ -165,7 +165,7 @@ static void test_bad_lines(void **state)
         assert_true(*warnings == '\0' || strstr(warnings, path) != NULL);
         int is_four = strstr(cases[i].text, "cpu_groups = 4\n") != NULL || i == 1 || i == 2;
         assert_int_equal(file.tuning.values[CLF__TUNABLE_CPU_GROUPS], is_four ? 4 : 8);
-        assert_int_equal(file.tuning.values[CLF__TUNABLE_FORM], CLF_VARIANT_AUTO);
+        assert_int_equal(file.tuning.values[CLF__TUNABLE_VARIANT], CLF_VARIANT_AUTO);
         clf__tuning_file_free(&file);
     }
     /* Not a file at all, and one that is too large. */
@@ -215,12 +215,12 @@ static void test_whose_file(void **state)
     clf__free(path);
 }
 
-static void assert_opened(const struct clf_device_options *options, clf_variant form, int groups)
+static void assert_opened(const struct clf_device_options *options, clf_variant variant, int groups)
 {
     struct clf_device *device;
     assert_ok(clf_device_open(&device, NULL, options));
     const struct clf__caps *caps = clf__device_caps(device);
-    assert_int_equal(caps->form, form);
+    assert_int_equal(caps->variant, variant);
     assert_int_equal(caps->tuning.values[CLF__TUNABLE_CPU_GROUPS], groups);
     clf_device_close(device);
 }
@@ -233,22 +233,22 @@ static void test_precedence(void **state)
     struct clf_device_options options;
     clf_device_options_init(&options);
     options.use_program_cache = 0;
-    unsetenv("CLFORMER_FORM");
+    unsetenv("CLFORMER_VARIANT");
     clf_variant own = clf_device_describe(support_device(CLF_VARIANT_CPU))->variant;
     setenv("CLFORMER_TUNING", "on", 1);
     clf_variant other = own == CLF_VARIANT_CPU ? CLF_VARIANT_GPU : CLF_VARIANT_CPU;
     assert_opened(&options, own, 8);
-    write_text(path,
-               other == CLF_VARIANT_GPU ? "form = gpu\ncpu_groups = 5\n" : "form = cpu\ncpu_groups = 5\n");
+    write_text(path, other == CLF_VARIANT_GPU ? "variant = gpu\ncpu_groups = 5\n"
+                                              : "variant = cpu\ncpu_groups = 5\n");
     assert_opened(&options, other, 5);
-    setenv("CLFORMER_FORM", "auto", 1);
+    setenv("CLFORMER_VARIANT", "auto", 1);
     assert_opened(&options, own, 5);
-    setenv("CLFORMER_FORM", own == CLF_VARIANT_CPU ? "cpu" : "gpu", 1);
+    setenv("CLFORMER_VARIANT", own == CLF_VARIANT_CPU ? "cpu" : "gpu", 1);
     assert_opened(&options, own, 5);
     options.variant = other;
     assert_opened(&options, other, 5);
     options.variant = CLF_VARIANT_AUTO;
-    unsetenv("CLFORMER_FORM");
+    unsetenv("CLFORMER_VARIANT");
     options.use_tuning = 0;
     assert_opened(&options, own, 8);
     options.use_tuning = 1;

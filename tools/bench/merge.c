@@ -16,9 +16,9 @@ struct key {
 };
 
 static const struct key device_keys[] = {
-    {"name", TEXT}, {"kind", TEXT},      {"platform", TEXT}, {"driver", TEXT},
-    {"form", TEXT}, {"clformer", TEXT},  {"date", TEXT},     {"model", TEXT},
-    {"rows", LIST}, {"machine", OBJECT}, {NULL, TEXT},
+    {"name", TEXT},    {"kind", TEXT},      {"platform", TEXT}, {"driver", TEXT},
+    {"variant", TEXT}, {"clformer", TEXT},  {"date", TEXT},     {"model", TEXT},
+    {"rows", LIST},    {"machine", OBJECT}, {NULL, TEXT},
 };
 static const struct key machine_keys[] = {
     {"processor", TEXT}, {"system", TEXT}, {"cores", FROM_0}, {"memory_bytes", FROM_0}, {NULL, TEXT},

@@ -77,7 +77,7 @@ json_t *bench_device_object(const struct bench_call *call, const struct clf_devi
                      info->kind == CLF_DEVICE_GPU   ? "gpu"
                      : info->kind == CLF_DEVICE_CPU ? "cpu"
                                                     : "other",
-                     "form", info->variant == CLF_VARIANT_CPU ? "cpu" : "gpu", "compute_units",
+                     "variant", info->variant == CLF_VARIANT_CPU ? "cpu" : "gpu", "compute_units",
                      (int)info->compute_units, "memory_bytes", (json_int_t)info->memory_bytes, "model",
                      last_part(call->model), "work", last_part(call->work), "rows");
 }

@@ -14,7 +14,7 @@ json_t *bench_row(const struct bench_call *call, const struct clf_device *device
     int is_native =
         caps->gemm == CLF_GEMM_NATIVE || call->flags.model_options.precision != CLF_PRECISION_FP32;
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "engine", "clformer", "precision", precision,
-                     "work", work, "form", caps->form == CLF_VARIANT_CPU ? "cpu" : "gpu", "gemm",
+                     "work", work, "variant", caps->variant == CLF_VARIANT_CPU ? "cpu" : "gpu", "gemm",
                      is_native ? "native" : "clblast", "attention",
                      caps->attention == CLF_ATTENTION_FUSED ? "fused" : "batched", "tuned",
                      !clf__tuning_is_standard(&caps->tuning));

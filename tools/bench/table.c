@@ -73,7 +73,7 @@ static void print_head(const json_t *device, size_t index)
     printf("%s%zu  %s  [%s]\n", index > 0 ? "\n" : "", index, bench_text(device, "name"),
            bench_text(device, "kind"));
     printf("   platform  %s, driver %s, %s kernels%s\n", bench_text(device, "platform"),
-           bench_text(device, "driver"), same(device, "form", "cpu") ? "CPU" : "GPU",
+           bench_text(device, "driver"), same(device, "variant", "cpu") ? "CPU" : "GPU",
            is_tuned(json_object_get(device, "rows")) ? ", tuned" : "");
     printf("   machine   %s, %.0f cores, %.1f GiB, %s\n", bench_text(machine, "processor"),
            bench_number(machine, "cores"), bench_number(machine, "memory_bytes") / (1 << 30),

@@ -34,7 +34,7 @@ void bench_words_setting(struct bench_words *words, const struct flags *flags)
     const struct clf_device_options *options = &flags->device_options;
     bench_words_pair(words, "--device", flags->device);
     bench_words_pair(words, "--model", flags->model);
-    add_choice(words, "--form", (int)options->variant);
+    add_choice(words, "--variant", (int)options->variant);
     add_choice(words, "--gemm", (int)options->gemm);
     add_choice(words, "--attention", (int)options->attention);
     add_choice(words, "--instructions", (int)options->instructions);

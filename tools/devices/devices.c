@@ -134,7 +134,7 @@ static int print_json(const struct clf_device_info *info, int is_default)
         (json_int_t)info->max_buffer_bytes, "local_memory_bytes", (json_int_t)info->local_memory_bytes,
         "compiler", info->has_compiler, "fp16", info->has_fp16, "subgroups", info->has_subgroups,
         "integer_dot_product", info->has_integer_dot_product, "dot_int8",
-        found(info->has_dot_int8, is_default), "dot_bf16", found(info->has_dot_bf16, is_default), "form",
+        found(info->has_dot_int8, is_default), "dot_bf16", found(info->has_dot_bf16, is_default), "variant",
         info->variant == CLF_VARIANT_CPU ? "cpu" : "gpu", "default", is_default, "candidate_order",
         info->candidate_order, "order_reason", info->order_reason, "tuning", tuning, "clock_mhz",
         (int)info->clock_mhz, "shares_memory", info->shares_memory, "pci_address",

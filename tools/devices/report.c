@@ -190,7 +190,8 @@ static void add_result(json_t *object, const char *name, clf_status status)
 static void measure(json_t *object, struct clf_device *device)
 {
     int is_lasting = 0;
-    json_object_set_new(object, "form", json_string(device->caps.form == CLF_VARIANT_CPU ? "cpu" : "gpu"));
+    json_object_set_new(object, "variant",
+                        json_string(device->caps.variant == CLF_VARIANT_CPU ? "cpu" : "gpu"));
     json_object_set_new(object, "instructions", json_string(clf__level_words[device->caps.level->name]));
     json_object_set_new(object, "build_options", text_of(device->build_options));
     json_object_set_new(object, "usable_bytes", json_integer((json_int_t)device->caps.usable_bytes));

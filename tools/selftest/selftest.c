@@ -10,7 +10,7 @@
 #include "shared/progress.h"
 
 static const char help[] =
-    "Usage: clformer selftest [-d DEVICE] [--form cpu|gpu] [--gemm native|clblast]\n"
+    "Usage: clformer selftest [-d DEVICE] [--variant cpu|gpu] [--gemm native|clblast]\n"
     "\n"
     "Runs every kernel of each kernel variant on a device. Results are compared with references in double\n"
     "precision, and gradients with finite differences. If a check fails, selftest prints what to do at\n"
@@ -40,18 +40,18 @@ struct count {
     struct progress progress;
 };
 
-/* Numbers of checks and failures of one kernel variant. form_failed counts checks that depend only on the
+/* Numbers of checks and failures of one kernel variant. variant_failed counts checks that depend only on the
  * variant. */
 struct outcome {
     int is_offered;
     int ran, failed;
-    int form_failed, precision_failed;
+    int variant_failed, precision_failed;
     int gemm_failed[SETTINGS], attention_failed[SETTINGS];
 };
 
-static const char *form_word(clf_variant form)
+static const char *variant_word(clf_variant variant)
 {
-    return form == CLF_VARIANT_CPU ? "cpu" : "gpu";
+    return variant == CLF_VARIANT_CPU ? "cpu" : "gpu";
 }
 
 static void count_check(struct outcome *outcome, int index, const struct check *check, int failed)
@@ -65,7 +65,7 @@ static void count_check(struct outcome *outcome, int index, const struct check *
     } else if (check->uses & USES_ATTENTION) {
         outcome->attention_failed[index] += failed;
     } else {
-        outcome->form_failed += failed;
+        outcome->variant_failed += failed;
     }
 }
 
@@ -102,7 +102,7 @@ static void show_progress(const struct count *count, const struct check *check)
 }
 
 static void run_check(struct outcome *outcome, struct count *count, struct clf_device *device,
-                      clf_variant form, int index, const struct check *check)
+                      clf_variant variant, int index, const struct check *check)
 {
     const struct setting *setting = &settings[index];
     struct trial trial;
@@ -113,7 +113,7 @@ static void run_check(struct outcome *outcome, struct count *count, struct clf_d
     if (trial.status == CLF_INTERRUPTED) {
         return;
     }
-    printf("%3d/%-3d %-24s %-5s %-8s %-9s", count->done, count->all, check->name, form_word(form),
+    printf("%3d/%-3d %-24s %-5s %-8s %-9s", count->done, count->all, check->name, variant_word(variant),
            check->uses ? setting->gemm_word : "",
            check->uses & USES_ATTENTION ? setting->attention_word : "");
     if (trial.status == CLF_OK) {
@@ -126,21 +126,21 @@ static void run_check(struct outcome *outcome, struct count *count, struct clf_d
 }
 
 /* Returns 1 if the flags allow a setting. */
-static int is_wanted(const struct flags *flags, clf_variant form, const struct setting *setting)
+static int is_wanted(const struct flags *flags, clf_variant variant, const struct setting *setting)
 {
     const struct clf_device_options *options = &flags->device_options;
-    return (options->variant == CLF_VARIANT_AUTO || options->variant == form) &&
+    return (options->variant == CLF_VARIANT_AUTO || options->variant == variant) &&
            (options->gemm == CLF_GEMM_AUTO || options->gemm == setting->gemm) &&
            (options->attention == CLF_ATTENTION_AUTO || options->attention == setting->attention);
 }
 
 /* Counts the checks of one kernel variant. */
-static int count_form(const struct flags *flags, clf_variant form)
+static int count_variant(const struct flags *flags, clf_variant variant)
 {
     int all = 0;
     for (int index = 0; index < SETTINGS; index++) {
         const struct check *check;
-        for (int i = 0; is_wanted(flags, form, &settings[index]) && (check = check_at(i)) != NULL; i++) {
+        for (int i = 0; is_wanted(flags, variant, &settings[index]) && (check = check_at(i)) != NULL; i++) {
             all += is_run(&settings[index], check);
         }
     }
@@ -148,22 +148,23 @@ static int count_form(const struct flags *flags, clf_variant form)
 }
 
 /* Opens the device with each setting, and runs the checks. Returns an exit status. */
-static int run_form(struct outcome *outcome, struct count *count, const struct flags *flags, clf_variant form)
+static int run_variant(struct outcome *outcome, struct count *count, const struct flags *flags,
+                       clf_variant variant)
 {
     for (int index = 0; index < SETTINGS && !signals_interrupted(NULL); index++) {
-        if (!is_wanted(flags, form, &settings[index])) {
+        if (!is_wanted(flags, variant, &settings[index])) {
             continue;
         }
         struct clf_device_options options = flags->device_options;
-        options.variant = form;
+        options.variant = variant;
         options.gemm = settings[index].gemm;
         options.attention = settings[index].attention;
         struct clf_device *device;
         clf_status status = clf_device_open(&device, flags->device, &options);
         if (status == CLF_UNSUPPORTED) {
-            printf("%7s %-24s %-5s %-8s %-9s not supported: %s\n", "", "all", form_word(form), "", "",
+            printf("%7s %-24s %-5s %-8s %-9s not supported: %s\n", "", "all", variant_word(variant), "", "",
                    clf_last_error());
-            count->all -= count_form(flags, form) - outcome->ran;
+            count->all -= count_variant(flags, variant) - outcome->ran;
             return EXIT_DONE;
         }
         if (status != CLF_OK) {
@@ -173,7 +174,7 @@ static int run_form(struct outcome *outcome, struct count *count, const struct f
         const struct check *check;
         for (int i = 0; (check = check_at(i)) != NULL && !signals_interrupted(NULL); i++) {
             if (is_run(&settings[index], check)) {
-                run_check(outcome, count, device, form, index, check);
+                run_check(outcome, count, device, variant, index, check);
             }
         }
         clf_device_close(device);
@@ -184,16 +185,17 @@ static int run_form(struct outcome *outcome, struct count *count, const struct f
 /* Writes the flags of a setting without failures. Returns 0 if there is none. */
 static int find_flags(char *flags, size_t size, const struct outcome *outcomes)
 {
-    for (int form = CLF_VARIANT_CPU; form <= CLF_VARIANT_GPU; form++) {
-        const struct outcome *outcome = &outcomes[form];
-        if (!outcome->is_offered || outcome->form_failed > 0) {
+    for (int variant = CLF_VARIANT_CPU; variant <= CLF_VARIANT_GPU; variant++) {
+        const struct outcome *outcome = &outcomes[variant];
+        if (!outcome->is_offered || outcome->variant_failed > 0) {
             continue;
         }
         for (int i = 0; i < SETTINGS; i++) {
             int products = settings[i].gemm == CLF_GEMM_NATIVE ? NATIVE_FUSED : CLBLAST_BATCHED;
             if (outcome->gemm_failed[products] == 0 && outcome->attention_failed[i] == 0) {
-                snprintf(flags, size, "--form %s --gemm %s --attention %s", form_word((clf_variant)form),
-                         settings[i].gemm_word, settings[i].attention_word);
+                snprintf(flags, size, "--variant %s --gemm %s --attention %s",
+                         variant_word((clf_variant)variant), settings[i].gemm_word,
+                         settings[i].attention_word);
                 return 1;
             }
         }
@@ -243,14 +245,14 @@ static int run(const struct flags *flags)
     }
     const struct clf_device_info *info = clf_device_describe(device);
     printf("Device %d \"%s\", driver %s; its default kernel variant is %s\n\n", info->index, info->name,
-           info->driver, form_word(clf__device_caps(device)->form));
+           info->driver, variant_word(clf__device_caps(device)->variant));
     clf_device_close(device);
     struct count count = {.progress = {.shown = !flags->quiet && isatty(STDERR_FILENO)}};
-    count.all = count_form(flags, CLF_VARIANT_CPU) + count_form(flags, CLF_VARIANT_GPU);
-    printf("%7s %-24s %-5s %-8s %-9s %9s %9s\n", "check", "op", "form", "gemm", "attention", "error",
+    count.all = count_variant(flags, CLF_VARIANT_CPU) + count_variant(flags, CLF_VARIANT_GPU);
+    printf("%7s %-24s %-5s %-8s %-9s %9s %9s\n", "check", "op", "variant", "gemm", "attention", "error",
            "tolerance");
-    for (int form = CLF_VARIANT_CPU; form <= CLF_VARIANT_GPU; form++) {
-        int result = run_form(&outcomes[form], &count, flags, (clf_variant)form);
+    for (int variant = CLF_VARIANT_CPU; variant <= CLF_VARIANT_GPU; variant++) {
+        int result = run_variant(&outcomes[variant], &count, flags, (clf_variant)variant);
         if (result != EXIT_DONE) {
             return result;
         }

@@ -102,8 +102,8 @@ const struct flag flag_table[] = {
     {"device", 'd', TAKES_DEVICES, FLAG_TEXT, FIELD(device), "DEVICE,...",
      "an index shown by `clformer devices`, gpu, cpu, a PCI address, a UUID, or a part of a name; several "
      "devices (0,2 or gpu* or all) share the lines ($CLFORMER_DEVICE, or the default of `clformer devices`)"},
-    {"form", 0, TAKES_DEVICE | TAKES_DEVICES, FLAG_CHOICE, FIELD(device_options.variant), "auto|cpu|gpu",
-     "kernel variant ($CLFORMER_FORM, or auto)"},
+    {"variant", 0, TAKES_DEVICE | TAKES_DEVICES, FLAG_CHOICE, FIELD(device_options.variant), "auto|cpu|gpu",
+     "kernel variant ($CLFORMER_VARIANT, or auto)"},
     {"gemm", 0, TAKES_DEVICE | TAKES_DEVICES, FLAG_CHOICE, FIELD(device_options.gemm), "auto|native|clblast",
      "GEMM backend ($CLFORMER_GEMM, or auto)"},
     {"attention", 0, TAKES_DEVICE | TAKES_DEVICES, FLAG_CHOICE, FIELD(device_options.attention),

@@ -21,7 +21,7 @@ int tune_makes_a_difference(const struct clf_device *device, const struct flags 
     const struct clf__caps *caps = clf__device_caps(device);
     unsigned precision = clf__precision_of(flags->model_options.precision);
     int is_native = caps->gemm == CLF_GEMM_NATIVE || precision != CLF__PRECISION_FP32;
-    int is_cpu = caps->form == CLF_VARIANT_CPU;
+    int is_cpu = caps->variant == CLF_VARIANT_CPU;
     if (tunable >= CLF__TUNABLE_STEP_ROWS) {
         return tunable - CLF__TUNABLE_STEP_ROWS == precision && is_native && is_cpu &&
                caps->has_device_atomics && caps->attention == CLF_ATTENTION_FUSED;
@@ -39,8 +39,8 @@ int tune_alternative(const struct clf_device *device, const struct flags *flags,
 {
     const struct clf__caps *caps = clf__device_caps(device);
     switch (tunable) {
-    case CLF__TUNABLE_FORM:
-        return caps->form == CLF_VARIANT_CPU ? CLF_VARIANT_GPU : CLF_VARIANT_CPU;
+    case CLF__TUNABLE_VARIANT:
+        return caps->variant == CLF_VARIANT_CPU ? CLF_VARIANT_GPU : CLF_VARIANT_CPU;
     case CLF__TUNABLE_GEMM:
         if (flags->model_options.precision != CLF_PRECISION_FP32) {
             return 0;
@@ -50,7 +50,7 @@ int tune_alternative(const struct clf_device *device, const struct flags *flags,
         }
         /* CLBlast is tuned for GPUs; on a CPU, it would only make the results of a line depend on its batch.
          */
-        return caps->form == CLF_VARIANT_GPU ? CLF_GEMM_CLBLAST : 0;
+        return caps->variant == CLF_VARIANT_GPU ? CLF_GEMM_CLBLAST : 0;
     default:
         return caps->attention == CLF_ATTENTION_FUSED ? CLF_ATTENTION_BATCHED : CLF_ATTENTION_FUSED;
     }

@@ -52,8 +52,8 @@ const char *tune_fixed_by(const struct flags *flags, enum clf__tunable tunable)
 {
     const struct clf_device_options *options = &flags->device_options;
     switch (tunable) {
-    case CLF__TUNABLE_FORM:
-        return options->variant != CLF_VARIANT_AUTO ? "--form" : chooses("$CLFORMER_FORM");
+    case CLF__TUNABLE_VARIANT:
+        return options->variant != CLF_VARIANT_AUTO ? "--variant" : chooses("$CLFORMER_VARIANT");
     case CLF__TUNABLE_GEMM:
         return options->gemm != CLF_GEMM_AUTO ? "--gemm" : chooses("$CLFORMER_GEMM");
     case CLF__TUNABLE_ATTENTION:

@@ -278,7 +278,7 @@ static int batch_rows(const struct tune_batches *batches, int tokens)
 {
     const struct tune_session *session = batches->session;
     const struct clf__caps *caps = clf__device_caps(session->device);
-    int wanted = tokens > 0 ? tokens : clf__batch_tokens_wanted(caps->form, caps->compute_units);
+    int wanted = tokens > 0 ? tokens : clf__batch_tokens_wanted(caps->variant, caps->compute_units);
     int rows = clf__min_int(wanted / LENGTH, clf__batch_lines_wanted(wanted));
     return clf__min_int(rows, session->sources);
 }

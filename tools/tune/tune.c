@@ -195,7 +195,7 @@ static int open_setup(const struct tune *tune, struct setup *setup, const struct
 static int passes_selftest(struct clf_device *device, enum clf__tunable tunable)
 {
     static const int all = ~0;
-    int uses = tunable == CLF__TUNABLE_FORM        ? all
+    int uses = tunable == CLF__TUNABLE_VARIANT     ? all
                : tunable == CLF__TUNABLE_ATTENTION ? USES_ATTENTION
                                                    : USES_GEMM | USES_ATTENTION;
     static const struct check *const parts[] = {selftest_row_checks, selftest_product_checks};

@@ -25,7 +25,7 @@ struct conversion {
 static struct conversion conversion_of(const struct clf__caps *caps, enum clf__precision precision)
 {
     if (precision == CLF__PRECISION_INT8) {
-        size_t element_bytes = caps->form == CLF_VARIANT_CPU ? (size_t)caps->level->int8_bytes : 1;
+        size_t element_bytes = caps->variant == CLF_VARIANT_CPU ? (size_t)caps->level->int8_bytes : 1;
         return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu",    NULL,
                                    1,          element_bytes,  CLF__INT8_ROW_TAIL};
     }
@@ -35,7 +35,7 @@ static struct conversion conversion_of(const struct clf__caps *caps, enum clf__p
                                    sizeof(uint16_t), 0};
     }
     if (precision == CLF__PRECISION_BF16 && caps->level->instructions & CLF__DOT_BF16 &&
-        caps->form == CLF_VARIANT_CPU) {
+        caps->variant == CLF_VARIANT_CPU) {
         return (struct conversion){"round_bf16", "round_bf16_cpu", NULL, NULL, 0, sizeof(uint16_t), 0};
     }
     return (struct conversion){.program = NULL};
@@ -43,7 +43,8 @@ static struct conversion conversion_of(const struct clf__caps *caps, enum clf__p
 
 int clf__has_bf16_products(const struct clf_device *device)
 {
-    return device->caps.form == CLF_VARIANT_GPU || clf__activations_are_packed(device, CLF__PRECISION_BF16);
+    return device->caps.variant == CLF_VARIANT_GPU ||
+           clf__activations_are_packed(device, CLF__PRECISION_BF16);
 }
 
 int clf__activations_are_packed(const struct clf_device *device, enum clf__precision precision)

@@ -249,7 +249,7 @@ static clf_status multiply_with_epilogue(struct clf__matrix y, struct clf__matri
                                          const struct clf__epilogue *epilogue)
 {
     const struct clf__caps *caps = &weight->device->caps;
-    if (caps->form == CLF_VARIANT_GPU && rows <= caps->tuning.values[CLF__TUNABLE_ROW_MAJOR_ROWS]) {
+    if (caps->variant == CLF_VARIANT_GPU && rows <= caps->tuning.values[CLF__TUNABLE_ROW_MAJOR_ROWS]) {
         return multiply_few(y, x, rows, weight, epilogue);
     }
     struct clf__epilogue rest = *epilogue; /* the part of the epilogue for the kernel after the GEMM */

@@ -48,7 +48,7 @@ static size_t packed_bytes(const struct clf_device *device, int rows, int inputs
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                          enum clf__precision precision)
 {
-    if (device->caps.form == CLF_VARIANT_GPU) {
+    if (device->caps.variant == CLF_VARIANT_GPU) {
         int is_matrix = precision == CLF__PRECISION_BF16 && clf__caps_have_matrix(&device->caps);
         const struct clf__packing *packing =
             is_matrix ? clf__matrix_packing_of(precision) : clf__packing_of(precision);
@@ -154,7 +154,7 @@ clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix 
                                       const struct clf__weight *weight, float scale,
                                       struct clf__matrix residual)
 {
-    return weight->device->caps.form == CLF_VARIANT_GPU
+    return weight->device->caps.variant == CLF_VARIANT_GPU
                ? multiply_on_gpu(dx, dy, rows, weight, scale, residual)
                : multiply_on_cpu(dx, dy, rows, weight, scale, residual);
 }
@@ -256,6 +256,6 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
 clf_status clf__native_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
                                        struct clf__matrix x, int rows, float scale)
 {
-    return dweight->device->caps.form == CLF_VARIANT_GPU ? add_on_gpu(dweight, dy, x, rows, scale)
-                                                         : add_on_cpu(dweight, dy, x, rows, scale);
+    return dweight->device->caps.variant == CLF_VARIANT_GPU ? add_on_gpu(dweight, dy, x, rows, scale)
+                                                            : add_on_cpu(dweight, dy, x, rows, scale);
 }

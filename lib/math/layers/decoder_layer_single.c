@@ -48,7 +48,7 @@ static int can_be_single(const struct clf__caps *caps, const struct clf__layer *
             return 0;
         }
     }
-    return caps->form == CLF_VARIANT_CPU && caps->has_device_atomics && caps->has_fixed_addresses &&
+    return caps->variant == CLF_VARIANT_CPU && caps->has_device_atomics && caps->has_fixed_addresses &&
            caps->attention == CLF_ATTENTION_FUSED && !layer->feed_forward.gated;
 }
 

@@ -36,7 +36,7 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
                                                const struct clf__heads *heads, int is_trained)
 {
     const struct clf__caps *caps = clf__device_caps(device);
-    if (caps->form == CLF_VARIANT_CPU) {
+    if (caps->variant == CLF_VARIANT_CPU) {
         /* The other half of the stack is for frames of the driver and copies made by its compiler. */
         return (struct clf__attention_room){
             count_private(heads, caps->attention == CLF_ATTENTION_FUSED, is_trained),
@@ -74,7 +74,7 @@ struct clf__attention_group clf__attention_step_group(const struct clf_device *d
     enum { TILE = 64, TASKS_A_UNIT = 16, OCTET = 8 };
     const struct clf__caps *caps = clf__device_caps(device);
     struct clf__attention_group group = {.items = 0, .local_bytes = 0, .defines = ""};
-    if (caps->form == CLF_VARIANT_CPU) {
+    if (caps->variant == CLF_VARIANT_CPU) {
         return group;
     }
     size_t ways = keys > TILE && tasks < (size_t)TASKS_A_UNIT * caps->compute_units ? CLF__PART_TILES : 1;
@@ -108,7 +108,7 @@ int clf__attention_split(const struct clf_device *device, const struct clf__head
                          int max_keys, struct clf__tensor partials)
 {
     int64_t needed = clf__attention_partials(heads, rows, max_keys);
-    int is_split = clf__device_caps(device)->form == CLF_VARIANT_GPU && needed > 0 &&
+    int is_split = clf__device_caps(device)->variant == CLF_VARIANT_GPU && needed > 0 &&
                    partials.buffer != NULL && partials.columns >= needed &&
                    rows <= clf__attention_split_rows(device, heads);
     return is_split ? clf__attention_parts(max_keys) : 1;
@@ -117,7 +117,7 @@ int clf__attention_split(const struct clf_device *device, const struct clf__head
 int clf__attention_block_queries(const struct clf__attention_call *call, const struct clf__caps *caps)
 {
     enum { LEAST_CPU_BLOCK = 8, GROUPS_A_PROCESSOR = 4 };
-    if (caps->form == CLF_VARIANT_GPU) {
+    if (caps->variant == CLF_VARIANT_GPU) {
         return clf__attention_takes_rows(call) ? 1 : CLF__BLOCK_QUERIES;
     }
     if (clf__attention_takes_rows(call)) {
@@ -136,7 +136,7 @@ struct clf__attention_group clf__attention_block_group(const struct clf__caps *c
                                                        struct clf__tensor k, struct clf__tensor v)
 {
     struct clf__attention_group group = {.items = 0, .local_bytes = 0, .defines = ""};
-    if (caps->form == CLF_VARIANT_GPU) {
+    if (caps->variant == CLF_VARIANT_GPU) {
         group.items = CLF__TILE_GROUP;
         group.local_bytes = BLOCK_LOCAL_BYTES;
         snprintf(group.defines, sizeof group.defines, "%s",
@@ -155,7 +155,7 @@ static clf_status forward_blocks(const struct clf__attention_operands *operands,
     int has_dropout = call->dropout.rate > 0.0f;
     struct clf__attention_sizes sizes = clf__attention_sizes_of(operands, call);
     sizes.block_queries = clf__attention_block_queries(call, caps);
-    size_t slices = caps->form == CLF_VARIANT_CPU ? 1 : ((size_t)heads->value_width + 63) / 64;
+    size_t slices = caps->variant == CLF_VARIANT_CPU ? 1 : ((size_t)heads->value_width + 63) / 64;
     size_t tasks;
     CLF__TRY(clf__attention_count_tasks(&tasks, call, sizes.block_queries, slices));
     const struct clf__attention_group group =
@@ -267,12 +267,12 @@ int clf__attention_writes(enum clf__type type, const struct clf_device *device,
     const struct clf__caps *caps = clf__device_caps(device);
     int is_16_bits = type == CLF__BF16 || type == CLF__F16;
     return is_16_bits && !is_batched(caps, call) &&
-           (caps->form == CLF_VARIANT_GPU || (type == CLF__BF16 && !clf__attention_takes_rows(call)));
+           (caps->variant == CLF_VARIANT_GPU || (type == CLF__BF16 && !clf__attention_takes_rows(call)));
 }
 
 int clf__attention_step_writes(enum clf__type type, const struct clf_device *device)
 {
-    return (type == CLF__BF16 || type == CLF__F16) && clf__device_caps(device)->form == CLF_VARIANT_GPU;
+    return (type == CLF__BF16 || type == CLF__F16) && clf__device_caps(device)->variant == CLF_VARIANT_GPU;
 }
 
 clf_status clf__attention_forward(struct clf__tensor y, struct clf__tensor q, struct clf__tensor k,

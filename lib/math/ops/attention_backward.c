@@ -127,7 +127,7 @@ static clf_status launch_all(const struct operands *operands)
     const struct clf__sequence_ranges *ranges = &operands->call->ranges;
     double key_width = heads->key_width, value_width = heads->value_width;
     size_t tasks = (size_t)ranges->sequences * (size_t)heads->count;
-    if (clf__device_caps(clf__buffer_device(operands->dy.buffer))->form == CLF_VARIANT_CPU) {
+    if (clf__device_caps(clf__buffer_device(operands->dy.buffer))->variant == CLF_VARIANT_CPU) {
         const struct part whole = {"attention_backward_cpu", tasks, 3.0 * key_width + 2.0 * value_width};
         return launch(operands, &whole);
     }

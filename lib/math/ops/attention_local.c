@@ -67,7 +67,7 @@ clf_status clf__attention_local_forward(struct clf__tensor y, struct clf__tensor
     const struct clf__attention_operands operands = {y, q, k, v};
     struct clf__attention_local_sizes sizes = list_sizes(&operands, call, globals);
     sizes.block_queries = clf__attention_block_queries(call, caps);
-    size_t slices = caps->form == CLF_VARIANT_CPU ? 1 : ((size_t)heads->value_width + 63) / 64, tasks;
+    size_t slices = caps->variant == CLF_VARIANT_CPU ? 1 : ((size_t)heads->value_width + 63) / 64, tasks;
     CLF__TRY(clf__attention_count_tasks(&tasks, call, sizes.block_queries, slices));
     const struct clf__attention_group group = choose_group(caps, heads, q, k, v, globals);
     const struct clf__argument arguments[] = {

@@ -45,7 +45,7 @@ clf_status clf__layernorm_forward(struct clf__tensor y, struct clf__tensor round
     const struct clf__tensor views[] = {y, rounded, x, gamma, beta};
     double matrices = 1.0 + (y.buffer != NULL ? 1.0 : 0.0) + (rounded.buffer != NULL ? 0.5 : 0.0);
     const struct clf__argument extras[] = {CLF__FLOAT(eps)};
-    int is_gpu = clf__device_caps(clf__buffer_device(x.buffer))->form == CLF_VARIANT_GPU;
+    int is_gpu = clf__device_caps(clf__buffer_device(x.buffer))->variant == CLF_VARIANT_GPU;
     int held = is_gpu ? clf__layernorm_held(x.columns) : 0;
     const struct norm_defines defines = defines_of(kind, beta, held, rounded);
     struct clf__rows_launch launch = {
@@ -93,7 +93,7 @@ clf_status clf__layernorm_backward(struct clf__tensor dx, struct clf__tensor dga
         return CLF_OK;
     }
     struct clf_device *device = clf__buffer_device(dx.buffer);
-    int is_cpu = clf__device_caps(device)->form == CLF_VARIANT_CPU;
+    int is_cpu = clf__device_caps(device)->variant == CLF_VARIANT_CPU;
     struct clf__chunks chunks = clf__chunks(x.rows, is_cpu ? CPU_CHUNK_ROWS : GPU_CHUNK_ROWS);
     const struct norm_defines defines = defines_of(kind, dbeta, 0, CLF__NO_TENSOR);
     const struct clf__argument arguments[] = {CLF__OPERAND(dx),    CLF__OPERAND(dy),      CLF__OPERAND(x),

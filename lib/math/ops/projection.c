@@ -33,7 +33,7 @@ static int ceil_divide(int a, int b)
 static int is_fused(const struct clf_device *device, const struct clf__projection *projection)
 {
     struct clf__weight_layout layout = clf__weight_layout(projection->weight);
-    return clf__device_caps(device)->form == CLF_VARIANT_CPU && layout.panel == CLF__PANEL;
+    return clf__device_caps(device)->variant == CLF_VARIANT_CPU && layout.panel == CLF__PANEL;
 }
 
 /* The division of rows and columns among groups. It does not change the result. */
@@ -61,9 +61,9 @@ static int logits_rows(const struct clf_device *device, int outputs)
     const struct clf__caps *caps = clf__device_caps(device);
     uint64_t bytes = clf__min_size(caps->memory_bytes / LOGITS_SHARE, caps->max_buffer_bytes);
     uint64_t rows = bytes / ((uint64_t)outputs * sizeof(float));
-    return caps->form == CLF_VARIANT_CPU || rows < LOGITS_ROWS ? LOGITS_ROWS
-           : rows > MOST_LOGITS_ROWS                           ? MOST_LOGITS_ROWS
-                                                               : (int)rows;
+    return caps->variant == CLF_VARIANT_CPU || rows < LOGITS_ROWS ? LOGITS_ROWS
+           : rows > MOST_LOGITS_ROWS                              ? MOST_LOGITS_ROWS
+                                                                  : (int)rows;
 }
 
 /* Returns the number of rows of one launch, at most `rows`. */

@@ -59,7 +59,8 @@ clf_status clf__rows_launch(const struct clf__rows_launch *launch)
         .cost = launch->cost,
     };
     const struct clf__caps *caps = clf__device_caps(device);
-    if (launch->has_long_rows && caps->form == CLF_VARIANT_GPU && caps->max_work_group >= CLF__LONG_GROUP) {
+    if (launch->has_long_rows && caps->variant == CLF_VARIANT_GPU &&
+        caps->max_work_group >= CLF__LONG_GROUP) {
         int exceeds = 0;
         struct clf__launch longer = kernel;
         assert(launch->defines == NULL);

@@ -1,5 +1,5 @@
 #include "model/backprop/internal.h"
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/sides.h"
 
 /* The dropout sites of the model. */
@@ -29,7 +29,8 @@ static struct clf__attention_training attention_training(struct clf__training *t
 {
     const struct clf__config *config = &training->transformer->config;
     int weights = cross ? CROSS_WEIGHTS : SELF_WEIGHTS, output = cross ? CROSS_OUTPUT : SELF_OUTPUT;
-    float output_rate = clf__family_of(config->system)->drops_feed_forward_alone ? 0.0f : config->dropout;
+    float output_rate =
+        clf__architecture_of(config->architecture)->drops_feed_forward_alone ? 0.0f : config->dropout;
     return (struct clf__attention_training){
         .call = {.heads = clf__config_heads(config, side),
                  .scratch = &training->scratch,
@@ -107,7 +108,7 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
         .sums = cut(training->activations[side].sums, its->rows),
         .dropout = dropout_at(training, pass, config->embedding_dropout,
                               side == CLF__ENCODER ? ENCODER_EMBEDDING : DECODER_EMBEDDING),
-        .drops_before_norm = clf__family_of(config->system)->drops_before_norm,
+        .drops_before_norm = clf__architecture_of(config->architecture)->drops_before_norm,
     };
 }
 

@@ -20,7 +20,7 @@ struct clf__config_choices {
 
 /* Sets the preset's independent fields and choices. */
 void clf__config_preset_start(struct clf__config *config, struct clf__config_choices *choices,
-                              enum clf__system system);
+                              enum clf__architecture_id id);
 
 /* Computes values that depend on sizes and choices: head widths, scales, ids that frame a source. A head
  * width is 0 if D is not divisible by the number of heads. */

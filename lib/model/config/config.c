@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/build.h"
-#include "model/config/family/family.h"
 #include "model/config/sides.h"
 
 /* Returns a note for messages about a value that is a default. */
@@ -43,11 +43,11 @@ static clf_status check_width(const struct clf__config *config, const struct clf
 
 static clf_status check_start(const struct clf__config *config, const struct clf__json *json, int id)
 {
-    if (clf__family_of(config->system)->hides_start_pad && id == config->pad_id) {
+    if (clf__architecture_of(config->architecture)->hides_start_pad && id == config->pad_id) {
         return clf__fail(
             CLF_FORMAT,
             "%s: \"decoder_start_token_id\" is the pad id %d, which %s models mask; set another id",
-            json->path, config->pad_id, clf__system_word(config->system));
+            json->path, config->pad_id, clf__architecture_word(config->architecture));
     }
     return CLF_OK;
 }
@@ -104,7 +104,7 @@ static clf_status check(const struct clf__config *config, const struct clf__json
  * target_vocab.json exists. Hugging Face folders declare it. */
 static clf_status find_target_vocabulary(struct clf__config *config, const char *folder)
 {
-    if (clf__family_of(config->system)->hugging_face || config->share_source_target ||
+    if (clf__architecture_of(config->architecture)->hugging_face || config->share_source_target ||
         config->feature_size > 0) {
         return CLF_OK;
     }
@@ -116,7 +116,7 @@ static clf_status find_target_vocabulary(struct clf__config *config, const char 
 
 static int has_default_length(const struct clf__config *config, const struct clf__json *decoding)
 {
-    return clf__family_of(config->system)->hugging_face && config->feature_size == 0 &&
+    return clf__architecture_of(config->architecture)->hugging_face && config->feature_size == 0 &&
            config->generation.max_length == CLF__GENERATE_LENGTH && !clf__json_has(decoding, "max_length") &&
            !clf__json_has(decoding, "max_new_tokens");
 }
@@ -127,9 +127,9 @@ clf_status clf__config_parse(struct clf__config *config, const struct clf__json 
     CLF__TRY(clf__config_read(config, json));
     CLF__TRY(check(config, json));
     const struct clf__json *decoding = generation->root ? generation : json;
-    const struct clf__family *family = clf__family_of(config->system);
-    if (generation->root == NULL && family->decode != NULL) {
-        family->decode(config);
+    const struct clf__architecture *architecture = clf__architecture_of(config->architecture);
+    if (generation->root == NULL && architecture->decode != NULL) {
+        architecture->decode(config);
     }
     CLF__TRY(clf__config_read_generation(config, decoding));
     return check_start(config, decoding, config->generation.start_id);
@@ -258,6 +258,6 @@ struct clf__tokenizer_options clf__tokenizer_options_of(const struct clf__config
         .pad_id = config->pad_id,
         .start_id = config->start_id,
         .end_id = config->end_id,
-        .class_name = clf__family_of(config->system)->tokenizer_class,
+        .class_name = clf__architecture_of(config->architecture)->tokenizer_class,
     };
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "text/tokenizers/vocabulary.h"
 
 enum { MAX_LAYERS = 4096, MAX_HEADS = 4096, MAX_WIDTH = CLF__CONFIG_MOST_WIDTH };
@@ -39,10 +39,10 @@ static const struct clf__key_word norms[] = {
 static const struct clf__key_word rules[] = {{"huggingface", CLF__LENGTH_HUGGINGFACE},
                                              {"gnmt", CLF__LENGTH_GNMT},
                                              {"none", CLF__LENGTH_NONE},
-                                             CLF__FAMILY_LENGTH_RULES,
+                                             CLF__ARCHITECTURE_LENGTH_RULES,
                                              {NULL, 0}};
 
-static const struct clf__key_word encoder_attentions[] = {CLF__FAMILY_ENCODER_ATTENTIONS, {NULL, 0}};
+static const struct clf__key_word encoder_attentions[] = {CLF__ARCHITECTURE_ENCODER_ATTENTIONS, {NULL, 0}};
 
 /* clang-format off */
 #define FIELDS(encoder, decoder) {offsetof(struct clf__config, encoder), offsetof(struct clf__config, decoder)}
@@ -199,19 +199,19 @@ static clf_status read_field(void *field, const struct clf__json *json, const st
 }
 
 /* Returns the name of a key in the file; NULL: the key is not allowed there. */
-static const char *name_in_file(const struct clf__config_key *key, const struct clf__family *theirs)
+static const char *name_in_file(const struct clf__config_key *key, const struct clf__architecture *theirs)
 {
     int is_fixed = key->stage == CLF__KEY_SWITCH || key->stage == CLF__KEY_DERIVED;
     if (theirs == NULL) {
         return key->name;
     }
-    return is_fixed && !clf__family_has_key(theirs, key->name)
+    return is_fixed && !clf__architecture_has_key(theirs, key->name)
                ? NULL
-               : clf__family_key_name(theirs, key->name, NULL);
+               : clf__architecture_key_name(theirs, key->name, NULL);
 }
 
 clf_status clf__config_read_stage(struct clf__config *config, const struct clf__json *json,
-                                  enum clf__key_stage stage, const struct clf__family *theirs)
+                                  enum clf__key_stage stage, const struct clf__architecture *theirs)
 {
     for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
         const char *name = key->stage == stage ? name_in_file(key, theirs) : NULL;

@@ -58,9 +58,9 @@ const struct clf__config_key *clf__config_key_find(const char *name, size_t leng
 
 /* Reads the keys of a stage under the names of a Hugging Face architecture, or of clformer folders if
  * `theirs` is NULL. Missing keys leave their fields unchanged. */
-struct clf__family;
+struct clf__architecture;
 clf_status clf__config_read_stage(struct clf__config *config, const struct clf__json *json,
-                                  enum clf__key_stage stage, const struct clf__family *theirs);
+                                  enum clf__key_stage stage, const struct clf__architecture *theirs);
 
 /* Returns the value of a key as JSON, which the caller releases; NULL if out of memory. */
 json_t *clf__config_key_value(const struct clf__config *config, const struct clf__config_key *key);

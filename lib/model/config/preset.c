@@ -2,8 +2,8 @@
 
 #include <math.h>
 
+#include "model/config/architectures/architecture.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 
 /* The base model of Vaswani et al. 2017, with the ids of BART. */
 static void start_paper(struct clf__config *config, struct clf__config_choices *choices)
@@ -60,13 +60,13 @@ static void start_paper(struct clf__config *config, struct clf__config_choices *
 }
 
 void clf__config_preset_start(struct clf__config *config, struct clf__config_choices *choices,
-                              enum clf__system system)
+                              enum clf__architecture_id id)
 {
     start_paper(config, choices);
-    config->system = system;
-    const struct clf__family *family = clf__family_of(system);
-    if (family->start) {
-        family->start(config, choices);
+    config->architecture = id;
+    const struct clf__architecture *architecture = clf__architecture_of(id);
+    if (architecture->start) {
+        architecture->start(config, choices);
     }
 }
 
@@ -80,13 +80,13 @@ static int head_width(int chosen, int d_model, int heads)
 
 void clf__config_derive(struct clf__config *config, const struct clf__config_choices *choices)
 {
-    const struct clf__family *family = clf__family_of(config->system);
+    const struct clf__architecture *architecture = clf__architecture_of(config->architecture);
     config->encoder_key_width = head_width(choices->key_width, config->d_model, config->encoder_heads);
     config->decoder_key_width = head_width(choices->key_width, config->d_model, config->decoder_heads);
     config->encoder_value_width = head_width(choices->value_width, config->d_model, config->encoder_heads);
     config->decoder_value_width = head_width(choices->value_width, config->d_model, config->decoder_heads);
     enum clf__scale_place scale = choices->scale;
-    if (family->scales_tied_projection_alone && !config->share_target_output) {
+    if (architecture->scales_tied_projection_alone && !config->share_target_output) {
         scale = CLF__SCALE_NONE;
     }
     double root = sqrt(config->d_model);
@@ -95,10 +95,11 @@ void clf__config_derive(struct clf__config *config, const struct clf__config_cho
      * effect of epsilon. */
     config->decoder_embedding_scale = config->norm_decoder_tokens ? 1 : config->encoder_embedding_scale;
     config->output_scale = scale == CLF__SCALE_PROJECTION ? (float)(1 / root) : 1;
-    config->source_start_id = family->frames_sources ? config->start_id : -1;
-    int has_end = config->feature_size == 0 && !family->leaves_sources_open;
+    config->source_start_id = architecture->frames_sources ? config->start_id : -1;
+    int has_end = config->feature_size == 0 && !architecture->leaves_sources_open;
     config->source_end_id = has_end ? config->end_id : -1;
-    if (family->searches_all_positions || config->generation.max_length > config->decoder_max_positions) {
+    if (architecture->searches_all_positions ||
+        config->generation.max_length > config->decoder_max_positions) {
         config->generation.max_length = config->decoder_max_positions;
     }
     config->generation.vocabulary = config->target_vocabulary;
@@ -106,9 +107,9 @@ void clf__config_derive(struct clf__config *config, const struct clf__config_cho
     config->generation.end_id = config->end_id;
 }
 
-void clf__config_preset(struct clf__config *out, enum clf__system system)
+void clf__config_preset(struct clf__config *out, enum clf__architecture_id id)
 {
     struct clf__config_choices choices;
-    clf__config_preset_start(out, &choices, system);
+    clf__config_preset_start(out, &choices, id);
     clf__config_derive(out, &choices);
 }

@@ -1,18 +1,18 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/build.h"
-#include "model/config/family/family.h"
 #include "model/config/keys.h"
 
 /* Warns about missing sizes: transformers always writes all sizes, so a missing size is unlikely to be the
  * default. */
 static void warn_of_missing_sizes(const struct clf__config *config, const struct clf__json *json)
 {
-    const struct clf__family *family = clf__family_of(config->system);
+    const struct clf__architecture *architecture = clf__architecture_of(config->architecture);
     for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
         int is_optional;
-        const char *name = clf__family_key_name(family, key->name, &is_optional);
+        const char *name = clf__architecture_key_name(architecture, key->name, &is_optional);
         if (key->stage == CLF__KEY_SIZE && name && !is_optional && !clf__json_has(json, name)) {
             clf__log(CLF_LOG_WARNING, "%s: \"%s\" is missing; using the default, %d", json->path, name,
                      *(const int *)((const char *)config + key->fields[0]));
@@ -20,7 +20,7 @@ static void warn_of_missing_sizes(const struct clf__config *config, const struct
     }
 }
 
-static clf_status read_preset(enum clf__system *system, const struct clf__json *json)
+static clf_status read_preset(enum clf__architecture_id *id, const struct clf__json *json)
 {
     struct clf__key_word presets[] = {
 #define PRESET_WORD(name, word) {#word, CLF__##name},
@@ -34,7 +34,7 @@ static clf_status read_preset(enum clf__system *system, const struct clf__json *
     }
     int preset = 0;
     CLF__TRY(clf__config_read_word(json, "preset", presets, &preset));
-    *system = (enum clf__system)preset;
+    *id = (enum clf__architecture_id)preset;
     return CLF_OK;
 }
 
@@ -43,7 +43,7 @@ static clf_status check_class(const struct clf__json *json)
 {
     const json_t *first = json_array_get(json_object_get(json->root, "architectures"), 0);
     const char *word = json_is_string(first) ? json_string_value(first) : "";
-    const char *what = clf__family_refused_class(word);
+    const char *what = clf__architecture_refused_class(word);
     if (what) {
         return clf__fail(CLF_UNSUPPORTED,
                          "%s: \"architectures\" is %.64s, %s; use an encoder-decoder that generates text",
@@ -61,18 +61,18 @@ static clf_status check_class(const struct clf__json *json)
 }
 
 /* Finds the architecture by the class in "architectures" if "model_type" is missing. */
-static clf_status read_class(enum clf__system *system, const struct clf__json *json, const char *known)
+static clf_status read_class(enum clf__architecture_id *id, const struct clf__json *json, const char *known)
 {
     const json_t *classes = json_object_get(json->root, "architectures");
     for (size_t i = 0; i < json_array_size(classes); i++) {
         const char *class = json_string_value(json_array_get(classes, i));
-        if (class && clf__family_find_class(system, class)) {
+        if (class && clf__architecture_find_class(id, class)) {
             return check_class(json);
         }
     }
     const char *first = json_string_value(json_array_get(classes, 0));
     if (first) {
-        const char *what = clf__family_refused_class(first);
+        const char *what = clf__architecture_refused_class(first);
         return clf__fail(CLF_UNSUPPORTED,
                          "%s: \"model_type\" is missing and \"architectures\" is %.64s%s%s; use a model "
                          "trained by clformer or an encoder-decoder of the Hugging Face types %s",
@@ -84,21 +84,21 @@ static clf_status read_class(enum clf__system *system, const struct clf__json *j
                      json->path, known);
 }
 
-static clf_status read_system(enum clf__system *system, int *is_ours, const struct clf__json *json)
+static clf_status read_architecture(enum clf__architecture_id *id, int *is_ours, const struct clf__json *json)
 {
     char known[256];
     const char *type = NULL;
-    clf__family_list_types(known, sizeof known);
+    clf__architecture_list_types(known, sizeof known);
     CLF__TRY(clf__json_string(json, "model_type", &type));
     if (type == NULL) {
-        return read_class(system, json, known);
+        return read_class(id, json, known);
     }
     *is_ours = strcmp(type, "clformer") == 0;
     if (*is_ours) {
-        return read_preset(system, json);
+        return read_preset(id, json);
     }
-    if (!clf__family_find_type(system, type)) {
-        const char *what = clf__family_refused_type(type);
+    if (!clf__architecture_find_type(id, type)) {
+        const char *what = clf__architecture_refused_type(type);
         return clf__fail(CLF_UNSUPPORTED,
                          "%s: \"model_type\" is \"%.64s\"%s%s; use a model trained by clformer or an "
                          "encoder-decoder of the Hugging Face types %s",
@@ -159,11 +159,11 @@ static clf_status read_vocabularies(struct clf__config *config, const struct clf
 static clf_status read_tied_sharing(struct clf__config *config, const struct clf__json *json)
 {
     int share = config->feature_size == 0, tie = 1;
-    if (clf__family_of(config->system)->reads_sharing) {
+    if (clf__architecture_of(config->architecture)->reads_sharing) {
         return CLF_OK;
     }
     CLF__TRY(clf__json_bool(json, "tie_word_embeddings", &tie));
-    if (clf__family_of(config->system)->ties_by_file) { /* loading the weights decides */
+    if (clf__architecture_of(config->architecture)->ties_by_file) { /* loading the weights decides */
         config->share_source_target = 1;
         config->share_target_output = tie;
         return CLF_OK;
@@ -229,10 +229,10 @@ static clf_status read_scale(struct clf__config_choices *choices, const struct c
 /* Reads dropout rates. "dropout" is the default for embeddings and, in some architectures, for activations,
  * but not for attention weights. */
 static clf_status read_dropout(struct clf__config *config, const struct clf__json *json,
-                               const struct clf__family *theirs)
+                               const struct clf__architecture *theirs)
 {
     config->embedding_dropout = config->dropout;
-    if (clf__family_of(config->system)->drops_activations) {
+    if (clf__architecture_of(config->architecture)->drops_activations) {
         config->activation_dropout = config->dropout;
     }
     return clf__config_read_stage(config, json, CLF__KEY_RATE, theirs);
@@ -276,12 +276,12 @@ clf_status clf__config_read_precision(struct clf__config *config, const struct c
 
 clf_status clf__config_read(struct clf__config *config, const struct clf__json *json)
 {
-    enum clf__system system = (enum clf__system)0;
+    enum clf__architecture_id id = (enum clf__architecture_id)0;
     int is_ours = 0;
-    CLF__TRY(read_system(&system, &is_ours, json));
+    CLF__TRY(read_architecture(&id, &is_ours, json));
     struct clf__config_choices choices;
-    clf__config_preset_start(config, &choices, system);
-    const struct clf__family *theirs = is_ours ? NULL : clf__family_of(system);
+    clf__config_preset_start(config, &choices, id);
+    const struct clf__architecture *theirs = is_ours ? NULL : clf__architecture_of(id);
     CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_SIZE, theirs));
     CLF__TRY(clf__config_read_stage(config, json, CLF__KEY_KIND, theirs));
     if (is_ours) {

@@ -7,8 +7,8 @@
 #include "math/ops/positions.h"
 #include "search/types.h"
 
-/* X(NAME, word): the architectures, defined in family/<word>.c. Those that can be trained and written are
- * first; their word is the preset name in config.json. */
+/* X(NAME, word): the architectures, defined in architectures/<word>.c. Those that can be trained and written
+ * are first; their word is the preset name in config.json. */
 #define CLF__PRESET_LIST(X)                                                                                  \
     X(MARIAN, marian)                                                                                        \
     X(PAPER, paper)                                                                                          \
@@ -17,7 +17,7 @@
     X(SPEECH, speech)                                                                                        \
     X(ILLUSTRATED, illustrated)                                                                              \
     X(WHISPER, whisper)
-#define CLF__SYSTEM_LIST(X)                                                                                  \
+#define CLF__ARCHITECTURE_LIST(X)                                                                            \
     CLF__PRESET_LIST(X)                                                                                      \
     X(BART, bart)                                                                                            \
     X(MBART, mbart)                                                                                          \
@@ -33,10 +33,10 @@
     X(TRANSFORMER, transformer)                                                                              \
     X(MARIAN_NMT, marian_nmt)
 
-enum clf__system {
-#define CLF__SYSTEM_ENUM(name, word) CLF__##name,
-    CLF__SYSTEM_LIST(CLF__SYSTEM_ENUM)
-#undef CLF__SYSTEM_ENUM
+enum clf__architecture_id {
+#define CLF__ARCHITECTURE_ENUM(name, word) CLF__##name,
+    CLF__ARCHITECTURE_LIST(CLF__ARCHITECTURE_ENUM)
+#undef CLF__ARCHITECTURE_ENUM
 };
 
 /* Limit on the absolute value of "length_penalty" and --length-penalty */
@@ -65,7 +65,7 @@ enum clf__mixer_type {
 };
 
 struct clf__config {
-    enum clf__system system;
+    enum clf__architecture_id architecture;
     /* Sizes. */
     int source_vocabulary, target_vocabulary; /* V of source and target; source 0: frames */
     int d_model;                              /* D */

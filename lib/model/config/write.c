@@ -3,16 +3,16 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/build.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "model/config/keys.h"
 #include "model/config/write.h"
 
 /* The content of both files; `failed`: out of memory. */
 struct draft {
     const struct clf__model_description *description;
-    enum clf__system system;
+    enum clf__architecture_id architecture;
     json_t *config, *generation;
     int failed;
 };
@@ -31,9 +31,10 @@ static json_t *id_or_null(int id)
 static void set_sizes(struct draft *draft)
 {
     struct clf__config preset;
-    clf__config_preset(&preset, draft->system);
+    clf__config_preset(&preset, draft->architecture);
     for (const struct clf__config_key *key = clf__config_keys; key->name != NULL; key++) {
-        const char *name = clf__family_key_name(clf__family_of(draft->system), key->name, NULL);
+        const char *name =
+            clf__architecture_key_name(clf__architecture_of(draft->architecture), key->name, NULL);
         if (key->stage == CLF__KEY_SIZE && name != NULL) {
             set(draft, draft->config, name, clf__config_key_value(&preset, key));
         }
@@ -44,9 +45,9 @@ static void set_ids(struct draft *draft)
 {
     const struct clf__model_description *description = draft->description;
     int has_source = description->source_vocabulary > 0;
-    const struct clf__family *family = clf__family_of(draft->system);
-    int first = family->has_no_start_token ? description->pad_id : description->start_id;
-    int is_only_one = !has_source && family->hugging_face;
+    const struct clf__architecture *architecture = clf__architecture_of(draft->architecture);
+    int first = architecture->has_no_start_token ? description->pad_id : description->start_id;
+    int is_only_one = !has_source && architecture->hugging_face;
     if (has_source) {
         set(draft, draft->config, "vocab_size", json_integer(description->source_vocabulary));
     }
@@ -98,13 +99,13 @@ static clf_status take_choice(struct draft *draft, const char *word)
         return clf__fail(CLF_BAD_ARGUMENT, "\"%.*s\" is not a key of config.json that can be set; remove it",
                          length < 64 ? (int)length : 64, word);
     }
-    const struct clf__family *family = clf__family_of(draft->system);
-    const char *name = clf__family_key_name(family, key->name, NULL);
-    int is_fixed = !(key->uses & CLF__KEY_EVERY) && !clf__family_has_key(family, key->name);
-    if (family->hugging_face && (is_fixed || name == NULL)) {
+    const struct clf__architecture *architecture = clf__architecture_of(draft->architecture);
+    const char *name = clf__architecture_key_name(architecture, key->name, NULL);
+    int is_fixed = !(key->uses & CLF__KEY_EVERY) && !clf__architecture_has_key(architecture, key->name);
+    if (architecture->hugging_face && (is_fixed || name == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "\"%s\" cannot be set, because the preset %s fixes it; remove the key", key->name,
-                         clf__system_word(draft->system));
+                         clf__architecture_word(draft->architecture));
     }
     json_t *object = key->uses & CLF__KEY_GENERATION ? draft->generation : draft->config;
     set_choice(draft, object, name, word);
@@ -128,7 +129,7 @@ static void set_longest(struct draft *draft, const struct clf__config *config)
 {
     if (!json_object_get(draft->generation, "max_length") &&
         !json_object_get(draft->generation, "max_new_tokens")) {
-        int searches_all = clf__family_of(config->system)->searches_all_positions;
+        int searches_all = clf__architecture_of(config->architecture)->searches_all_positions;
         int longest = searches_all ? config->decoder_max_positions : config->generation.max_length;
         /* transformers also counts the start token, which uses a position */
         longest += longest < config->decoder_max_positions;
@@ -185,9 +186,9 @@ static clf_status fill(struct draft *draft)
 {
     set_sizes(draft);
     set_ids(draft);
-    const struct clf__family *family = clf__family_of(draft->system);
-    if (family->describe) {
-        draft->failed |= family->describe(draft->config, draft->generation, draft->description);
+    const struct clf__architecture *architecture = clf__architecture_of(draft->architecture);
+    if (architecture->describe) {
+        draft->failed |= architecture->describe(draft->config, draft->generation, draft->description);
     } else {
         set_ours(draft);
     }
@@ -226,7 +227,7 @@ static clf_status check_draft(struct draft *draft, const char *name)
     const struct clf__json config_json = {draft->config, (char *)name};
     const struct clf__json generation_json = {draft->generation, (char *)name};
     clf_status status = clf__config_parse(&config, &config_json, &generation_json);
-    if (status == CLF_OK && !clf__family_of(draft->system)->hugging_face) {
+    if (status == CLF_OK && !clf__architecture_of(draft->architecture)->hugging_face) {
         config.separate_vocabularies = description->separate_vocabularies && !config.share_source_target;
     }
     if (status == CLF_OK) {
@@ -239,7 +240,7 @@ static clf_status check_draft(struct draft *draft, const char *name)
 static clf_status draft_open(struct draft *draft, const struct clf__model_description *description)
 {
     *draft = (struct draft){.description = description};
-    if (!clf__family_find(&draft->system, description->preset)) {
+    if (!clf__architecture_find(&draft->architecture, description->preset)) {
         return clf__fail(CLF_BAD_ARGUMENT, "unknown preset \"%.64s\"; use the name of a supported preset",
                          description->preset);
     }

@@ -8,7 +8,7 @@
 
 /* The content of a new model's configuration files. */
 struct clf__model_description {
-    const char *preset; /* a word of CLF__SYSTEM_LIST */
+    const char *preset; /* a word of CLF__ARCHITECTURE_LIST */
     int source_vocabulary, target_vocabulary;
     int separate_vocabularies;
     int pad_id, start_id, end_id; /* start_id -1: none */

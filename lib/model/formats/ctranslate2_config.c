@@ -8,8 +8,8 @@
 
 #include "base/ascii.h"
 #include "base/memory.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/build.h"
-#include "model/config/family/family.h"
 #include "model/config/keys.h"
 
 enum {
@@ -464,9 +464,9 @@ clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *fol
 {
     struct clf__config_choices choices;
     struct clf__weights *weights;
-    enum clf__system system = (enum clf__system)0;
-    clf__family_find(&system, CLF__DESCRIBED_FAMILY);
-    clf__config_preset_start(out, &choices, system);
+    enum clf__architecture_id id = (enum clf__architecture_id)0;
+    clf__architecture_find(&id, CLF__DESCRIBED_ARCHITECTURE);
+    clf__config_preset_start(out, &choices, id);
     CLF__TRY(clf__ctranslate2_open_model(&weights, folder, CLF__CTRANSLATE2_ALL));
     struct reading reading = {out, weights, clf__weights_path(weights)};
     clf_status status = read_all(&reading, folder);

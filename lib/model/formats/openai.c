@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/build.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "model/formats/copy.h"
 #include "model/formats/format.h"
 #include "model/formats/openai_heads.h"
@@ -171,9 +171,10 @@ static clf_status read_heads(struct clf__config *config, const struct clf__json 
 
 static clf_status parse(struct clf__config *out, const struct clf__weights *weights, const char *path)
 {
-    const struct clf__json none = {NULL, NULL}, json = {json_pack("{ss sb}", "model_type", CLF__OPENAI_FAMILY,
-                                                                  "tie_word_embeddings", 1),
-                                                        (char *)clf__weights_path(weights)};
+    const struct clf__json none = {NULL, NULL},
+                           json = {json_pack("{ss sb}", "model_type", CLF__OPENAI_ARCHITECTURE,
+                                             "tie_word_embeddings", 1),
+                                   (char *)clf__weights_path(weights)};
     clf_status status = json.root != NULL
                             ? read_dims(json.root, weights)
                             : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", json.path);

@@ -59,7 +59,7 @@ static clf_status run_with_maps(struct clf__session *session, struct clf__worksp
 
 static int reads_rounded(const struct clf__session *session)
 {
-    return clf__device_caps(session->transformer->device)->form == CLF_VARIANT_GPU &&
+    return clf__device_caps(session->transformer->device)->variant == CLF_VARIANT_GPU &&
            session->workspace.rounded.buffer != NULL;
 }
 

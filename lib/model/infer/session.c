@@ -104,7 +104,7 @@ static clf_status reserve_partials(struct clf__session *session)
     const struct clf_device *device = session->arena.device;
     struct clf__heads heads = clf__config_heads(&session->transformer->config, CLF__DECODER);
     int keys = clf__session_source_rows(session, limits->source_length), rows = limits->cache_rows;
-    if (clf__device_caps(device)->form == CLF_VARIANT_GPU) {
+    if (clf__device_caps(device)->variant == CLF_VARIANT_GPU) {
         keys = clf__max_int(keys, limits->positions);
         rows = clf__min_int(rows, clf__attention_split_rows(device, &heads));
     }

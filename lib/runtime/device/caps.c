@@ -26,7 +26,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     unsigned without = 0;
     CLF__TRY(clf__environment_without(&without));
     *out = (struct clf__caps){
-        .form = options->variant != CLF_VARIANT_AUTO ? options->variant : info->variant,
+        .variant = options->variant != CLF_VARIANT_AUTO ? options->variant : info->variant,
         .gemm = CLF_GEMM_NATIVE,
         .attention = options->attention != CLF_ATTENTION_AUTO ? options->attention : CLF_ATTENTION_FUSED,
         .compute_units = info->compute_units,
@@ -53,10 +53,10 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
     if (options->gemm != CLF_GEMM_AUTO) {
         out->gemm = options->gemm;
     }
-    if (out->form == CLF_VARIANT_GPU && out->max_work_group < CLF__TILE_GROUP) {
+    if (out->variant == CLF_VARIANT_GPU && out->max_work_group < CLF__TILE_GROUP) {
         return clf__fail(CLF_UNSUPPORTED,
                          "device %d \"%s\": supports %zu work-items per group, but the GPU kernels need %d; "
-                         "use the CPU kernels (CLFORMER_FORM=cpu)",
+                         "use the CPU kernels (CLFORMER_VARIANT=cpu)",
                          info->index, info->name, out->max_work_group, CLF__TILE_GROUP);
     }
     return CLF_OK;
@@ -78,25 +78,26 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
     if (caps->program_key > 0) {
         snprintf(program_key, sizeof program_key, " -DPROGRAM_KEY=%d", caps->program_key);
     }
-    return clf__format(
-        out,
-        "-w -cl-std=%s%s -DFORM_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d -DINT8_BYTES=%d%s%s%s%s%s%s",
-        needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
-        caps->form == CLF_VARIANT_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
-        has_subgroups ? " -DHAS_SUBGROUPS" : "",
-        caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
-        caps->has_integer_dot_product && device->has_dp4a ? " -DHAS_DP4A" : "",
-        caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,
-        caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
-        caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
-        caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "",
-        caps->level->matrix.define ? " -DHAS_MATRIX " : "",
-        caps->level->matrix.define ? caps->level->matrix.define : "", program_key);
+    return clf__format(out,
+                       "-w -cl-std=%s%s -DVARIANT_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d "
+                       "-DINT8_BYTES=%d%s%s%s%s%s%s",
+                       needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+                       caps->variant == CLF_VARIANT_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
+                       has_subgroups ? " -DHAS_SUBGROUPS" : "",
+                       caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
+                       caps->has_integer_dot_product && device->has_dp4a ? " -DHAS_DP4A" : "",
+                       caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes,
+                       caps->level->block_rows, caps->level->int8_bytes,
+                       caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
+                       caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
+                       caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "",
+                       caps->level->matrix.define ? " -DHAS_MATRIX " : "",
+                       caps->level->matrix.define ? caps->level->matrix.define : "", program_key);
 }
 
 int clf__caps_have_matrix(const struct clf__caps *caps)
 {
-    return caps->form == CLF_VARIANT_GPU && caps->level->matrix.define != NULL;
+    return caps->variant == CLF_VARIANT_GPU && caps->level->matrix.define != NULL;
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

@@ -13,7 +13,7 @@ enum { CLF__GROUP = 64, CLF__TILE_GROUP = 128, CLF__LONG_GROUP = 256 };
 #define CLF__LONG_GROUP_DEFINE "-DGROUP=256"
 
 struct clf__caps {
-    clf_variant form;        /* CLF_VARIANT_CPU or CLF_VARIANT_GPU, never AUTO */
+    clf_variant variant;     /* CLF_VARIANT_CPU or CLF_VARIANT_GPU, never AUTO */
     clf_gemm gemm;           /* CLF_GEMM_NATIVE or CLF_GEMM_CLBLAST, never AUTO */
     int asks_for_clblast;    /* CLBlast was requested by the caller or the environment, not by tuning */
     clf_attention attention; /* CLF_ATTENTION_FUSED or CLF_ATTENTION_BATCHED, never AUTO */

@@ -14,10 +14,10 @@
 static clf_status set_arguments(struct clf_device *device, struct clf__kernel *kernel,
                                 const struct clf__launch *launch)
 {
-    enum clf__argument_form others = device->caps.form == CLF_VARIANT_CPU ? CLF__OF_GPU : CLF__OF_CPU;
+    enum clf__argument_variant others = device->caps.variant == CLF_VARIANT_CPU ? CLF__OF_GPU : CLF__OF_CPU;
     cl_uint count = 0;
     for (int i = 0; i < launch->argument_count; i++) {
-        count += launch->arguments[i].form != others;
+        count += launch->arguments[i].variant != others;
     }
     if (count != kernel->argument_count) {
         return clf__fail(CLF_BAD_ARGUMENT, "kernel %s of program %s: takes %u arguments, not %u",
@@ -25,7 +25,7 @@ static clf_status set_arguments(struct clf_device *device, struct clf__kernel *k
     }
     cl_uint index = 0;
     for (int i = 0; i < launch->argument_count; i++) {
-        if (launch->arguments[i].form == others) {
+        if (launch->arguments[i].variant == others) {
             continue;
         }
         cl_int error = CL_SUCCESS;
@@ -52,7 +52,7 @@ struct groups {
 static struct groups cut(const struct clf_device *device, const struct clf__kernel *kernel,
                          const struct clf__launch *launch, const struct clf__grid *grid)
 {
-    int is_cpu = device->caps.form == CLF_VARIANT_CPU;
+    int is_cpu = device->caps.variant == CLF_VARIANT_CPU;
     struct groups groups = {.items = 1, .local_bytes = kernel->local_bytes};
     for (int i = 0; i < 3; i++) {
         size_t own = is_cpu || i > 0 ? 1 : CLF__GROUP;
@@ -77,7 +77,7 @@ static clf_status refuse(const struct clf_device *device, const struct clf__kern
         CLF_UNSUPPORTED,
         "kernel %s of program %s on device %s: %s (%d): a group needs %zu work-items and %" PRIu64
         " bytes of local memory, but the driver allows %zu and %" PRIu64
-        "; choose another device or the CPU kernels (--form cpu)",
+        "; choose another device or the CPU kernels (--variant cpu)",
         kernel->name, launch->program, device->label, clf__opencl_error_name(error), (int)error,
         groups->items, groups->local_bytes, most, device->caps.local_memory_bytes);
 }
@@ -102,7 +102,7 @@ static clf_status fail_launch(const struct clf_device *device, struct clf__kerne
 
 clf_status clf__launch_check(int *exceeds, struct clf_device *device, const struct clf__launch *launch)
 {
-    const struct clf__grid *grid = device->caps.form == CLF_VARIANT_CPU ? &launch->cpu : &launch->gpu;
+    const struct clf__grid *grid = device->caps.variant == CLF_VARIANT_CPU ? &launch->cpu : &launch->gpu;
     struct clf__kernel *kernel = NULL;
     *exceeds = 0;
     if (device->is_dry_run) {
@@ -129,7 +129,7 @@ static clf_status wait_for_compilation(struct clf_device *device, struct clf__ke
 
 clf_status clf__launch(struct clf_device *device, const struct clf__launch *launch)
 {
-    int is_cpu = device->caps.form == CLF_VARIANT_CPU;
+    int is_cpu = device->caps.variant == CLF_VARIANT_CPU;
     const struct clf__grid *grid = is_cpu ? &launch->cpu : &launch->gpu;
     struct clf__kernel *kernel = NULL;
     if (grid->kernel == NULL) {

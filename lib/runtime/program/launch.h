@@ -21,11 +21,11 @@ enum clf__argument_kind {
 };
 
 /* The kernel variants that have the argument. */
-enum clf__argument_form { CLF__OF_BOTH, CLF__OF_CPU, CLF__OF_GPU };
+enum clf__argument_variant { CLF__OF_BOTH, CLF__OF_CPU, CLF__OF_GPU };
 
 struct clf__argument {
     enum clf__argument_kind kind;
-    enum clf__argument_form form;
+    enum clf__argument_variant variant;
     const struct clf__buffer *buffer; /* NULL passes a null pointer */
     int32_t integer;
     float real;
@@ -38,9 +38,9 @@ struct clf__argument {
 #define CLF__INT(i)     { .kind = CLF__ARGUMENT_INT, .integer = (i) }
 #define CLF__FLOAT(f)   { .kind = CLF__ARGUMENT_FLOAT, .real = (f) }
 #define CLF__STRUCT(s)  { .kind = CLF__ARGUMENT_STRUCT, .data = &(s), .bytes = sizeof(s) }
-#define CLF__LOCAL(n)   { .kind = CLF__ARGUMENT_LOCAL, .form = CLF__OF_GPU, .bytes = (n) }
-#define CLF__GPU_BUFFER(b) { .kind = CLF__ARGUMENT_BUFFER, .form = CLF__OF_GPU, .buffer = (b) }
-#define CLF__CPU_INT(i) { .kind = CLF__ARGUMENT_INT, .form = CLF__OF_CPU, .integer = (i) }
+#define CLF__LOCAL(n)   { .kind = CLF__ARGUMENT_LOCAL, .variant = CLF__OF_GPU, .bytes = (n) }
+#define CLF__GPU_BUFFER(b) { .kind = CLF__ARGUMENT_BUFFER, .variant = CLF__OF_GPU, .buffer = (b) }
+#define CLF__CPU_INT(i) { .kind = CLF__ARGUMENT_INT, .variant = CLF__OF_CPU, .integer = (i) }
 /* clang-format on */
 
 /* A kernel of one variant with its work-groups. */

@@ -115,7 +115,7 @@ static void read_limits(struct clf__kernel *kernel, const struct clf_device *dev
 {
     size_t items = 0;
     cl_ulong bytes = 0;
-    if (device->caps.form == CLF_VARIANT_CPU) {
+    if (device->caps.variant == CLF_VARIANT_CPU) {
         return; /* a group has one work-item and no local memory */
     }
     if (CLF__CL(clGetKernelWorkGroupInfo(kernel->kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof items,

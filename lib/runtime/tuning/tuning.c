@@ -18,7 +18,7 @@
 
 static const size_t largest_file = 1 << 16;
 
-static const char *const forms[] = {"auto", "cpu", "gpu", NULL};
+static const char *const variants[] = {"auto", "cpu", "gpu", NULL};
 static const char *const gemms[] = {"auto", "native", "clblast", NULL};
 static const char *const attentions[] = {"auto", "fused", "batched", NULL};
 
@@ -32,7 +32,7 @@ static const char *const attentions[] = {"auto", "fused", "batched", NULL};
     {"step_rows_" precision, NULL, NULL, 65536, 0, 65536, {0, 4, 8, 16, 32, 65536}, 6}
 
 const struct clf__tunable_info clf__tunables[CLF__TUNABLE_COUNT] = {
-    CHOICE("form", "CLFORMER_FORM", forms, CLF_VARIANT_GPU, 3),
+    CHOICE("variant", "CLFORMER_VARIANT", variants, CLF_VARIANT_GPU, 3),
     CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST, 3),
     CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED, 3),
     CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_EMULATED, 2),
@@ -288,10 +288,11 @@ clf_status clf__tuning_choose(struct clf_device_options *options, const struct c
                                                 (int *)&options->attention, (int *)&options->instructions};
     for (int i = 0; i < CLF__TUNABLE_CHOICES; i++) {
         if (*choices[i] < 0 || *choices[i] > clf__tunables[i].most) {
-            return clf__fail(CLF_BAD_ARGUMENT,
-                             "device options: form %d, gemm %d, attention %d or instructions %d is invalid; "
-                             "initialise the struct with clf_device_options_init()",
-                             *choices[0], *choices[1], *choices[2], *choices[3]);
+            return clf__fail(
+                CLF_BAD_ARGUMENT,
+                "device options: variant %d, gemm %d, attention %d or instructions %d is invalid; "
+                "initialise the struct with clf_device_options_init()",
+                *choices[0], *choices[1], *choices[2], *choices[3]);
         }
     }
     for (int i = 0; i < CLF__TUNABLE_CHOICES; i++) {

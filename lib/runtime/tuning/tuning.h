@@ -11,7 +11,7 @@
 /* Choices come first: AUTO (0) leaves them to the device. They are fixed when a device is opened. The
  * numbers after them may change while it is open, and never affect the bits of native GEMMs. */
 enum clf__tunable {
-    CLF__TUNABLE_FORM,
+    CLF__TUNABLE_VARIANT,
     CLF__TUNABLE_GEMM,
     CLF__TUNABLE_ATTENTION,
     CLF__TUNABLE_INSTRUCTIONS,

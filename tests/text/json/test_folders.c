@@ -154,7 +154,7 @@ static void test_framing(void **state)
 
 /* The class of an architecture adds no languages to a text if the folder names a general class; on request it
  * does. */
-static void test_general_class_of_a_family(void **state)
+static void test_general_class_of_an_architecture(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
@@ -291,7 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transformers_ids),
         cmocka_unit_test(test_framing),
-        cmocka_unit_test(test_general_class_of_a_family),
+        cmocka_unit_test(test_general_class_of_an_architecture),
         cmocka_unit_test(test_which_file),
         cmocka_unit_test(test_pieces_of_each_other),
         cmocka_unit_test(test_every_allocation_may_fail),

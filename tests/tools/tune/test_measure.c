@@ -191,14 +191,15 @@ static void test_words(void **state)
     tune_describe_gains(text, sizeof text, ratios);
     assert_string_equal(text, "");
     ratios[CLF__TUNABLE_GEMM] = 1;
-    ratios[CLF__TUNABLE_FORM] = 1;
+    ratios[CLF__TUNABLE_VARIANT] = 1;
     tune_describe_gains(text, sizeof text, ratios);
-    assert_string_equal(text, "No speed-up: form, gemm (the default is the fastest).");
+    assert_string_equal(text, "No speed-up: variant, gemm (the default is the fastest).");
     ratios[CLF__TUNABLE_CPU_GROUPS] = 0.8;
-    ratios[CLF__TUNABLE_FORM] = 0.5;
+    ratios[CLF__TUNABLE_VARIANT] = 0.5;
     tune_describe_gains(text, sizeof text, ratios);
-    assert_string_equal(text, "Speed-up: form 2.00×, cpu_groups 1.25× (each for the work that it affects). "
-                              "No speed-up: gemm (the default is the fastest).");
+    assert_string_equal(text,
+                        "Speed-up: variant 2.00×, cpu_groups 1.25× (each for the work that it affects). "
+                        "No speed-up: gemm (the default is the fastest).");
     for (int tunable = 0; tunable < CLF__TUNABLE_COUNT; tunable++) {
         ratios[tunable] = 0.5;
     }

@@ -1,11 +1,11 @@
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
-void clf__family_bias_projections(struct clf__config *config)
+void clf__architecture_bias_projections(struct clf__config *config)
 {
     config->query_bias = config->key_bias = config->value_bias = config->output_bias = 1;
 }
 
-void clf__family_greedy(struct clf__config *config, int max_length)
+void clf__architecture_greedy(struct clf__config *config, int max_length)
 {
     config->generation.beams = 1;
     config->generation.length_rule = CLF__LENGTH_HUGGINGFACE;
@@ -13,7 +13,7 @@ void clf__family_greedy(struct clf__config *config, int max_length)
     config->generation.max_length = max_length;
 }
 
-void clf__family_start_bart(struct clf__config *config, struct clf__config_choices *choices)
+void clf__architecture_start_bart(struct clf__config *config, struct clf__config_choices *choices)
 {
     choices->scale = CLF__SCALE_NONE;
     config->source_vocabulary = config->target_vocabulary = 50265;
@@ -22,9 +22,9 @@ void clf__family_start_bart(struct clf__config *config, struct clf__config_choic
     config->encoder_heads = config->decoder_heads = 16;
     config->encoder_ffn = config->decoder_ffn = 4096;
     config->norm_epsilon = 1e-5f;
-    clf__family_bias_projections(config);
+    clf__architecture_bias_projections(config);
     config->activation = CLF__GELU_ERF;
     config->logits_bias = 1;
     config->decoder_start_id = config->end_id;
-    clf__family_greedy(config, config->decoder_max_positions);
+    clf__architecture_greedy(config, config->decoder_max_positions);
 }

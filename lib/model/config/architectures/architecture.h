@@ -1,12 +1,13 @@
 /* An architecture: properties that are fixed in an implementation's code instead of config.json. Each has one
- * file in family/ and one row of CLF__SYSTEM_LIST; other code never tests for an architecture by name. */
-#ifndef CLF_CONFIG_FAMILY_FAMILY_H
-#define CLF_CONFIG_FAMILY_FAMILY_H
+ * file in architectures/ and one row of CLF__ARCHITECTURE_LIST; other code never tests for an architecture by
+ * name. */
+#ifndef CLF_CONFIG_ARCHITECTURES_ARCHITECTURE_H
+#define CLF_CONFIG_ARCHITECTURES_ARCHITECTURE_H
 
 #include <jansson.h>
 
+#include "model/config/architectures/names.h"
 #include "model/config/build.h"
-#include "model/config/family/names.h"
 #include "model/config/initial.h"
 
 struct clf__model_description;
@@ -14,14 +15,14 @@ struct clf__model_description;
 /* The default preset of a new model */
 #define CLF__DEFAULT_PRESET "marian"
 /* The architecture of models whose files describe them fully */
-#define CLF__DESCRIBED_FAMILY "transformer"
+#define CLF__DESCRIBED_ARCHITECTURE "transformer"
 /* The architecture of OpenAI's speech models */
-#define CLF__OPENAI_FAMILY "whisper"
+#define CLF__OPENAI_ARCHITECTURE "whisper"
 /* Values of "length_rule" that only one architecture defines */
 /* clang-format off */
-#define CLF__FAMILY_LENGTH_RULES { "jadore", CLF__LENGTH_INCLUDING_START }
+#define CLF__ARCHITECTURE_LENGTH_RULES { "jadore", CLF__LENGTH_INCLUDING_START }
 /* Values of "encoder_attention_type" */
-#define CLF__FAMILY_ENCODER_ATTENTIONS \
+#define CLF__ARCHITECTURE_ENCODER_ATTENTIONS \
     { "local", CLF__MIXER_LOCAL }, { "transient-global", CLF__MIXER_TRANSIENT_GLOBAL }
 /* clang-format on */
 
@@ -34,25 +35,25 @@ struct clf__specials {
 };
 
 /* A default of a training recipe that differs from other architectures. */
-struct clf__family_default {
+struct clf__architecture_default {
     const char *key, *fallback;
 };
 
 /* A key of config.json that an architecture's folders rename, forbid, or allow in addition to the common
  * keys. */
-struct clf__family_key {
+struct clf__architecture_key {
     const char *ours, *theirs; /* canonical name; name in the architecture's folders, NULL: forbidden */
     int is_optional;           /* may be missing, although other architectures require the key */
 };
 
-struct clf__family {
+struct clf__architecture {
     /* The model_type in Hugging Face folders, which may set only sizes and the keys below. NULL: a clformer
      * folder, which names the preset and may set any key. */
     const char *hugging_face;
     /* Changes the defaults of missing keys, which are the paper's values. NULL: no changes. */
     void (*start)(struct clf__config *config, struct clf__config_choices *choices);
     /* Renamed and additional keys; ends with an entry without a name. NULL: none. */
-    const struct clf__family_key *keys;
+    const struct clf__architecture_key *keys;
     /* Reads keys that need more than renaming; called after all other keys except those of embedding sharing.
      * NULL: none. */
     clf_status (*read)(struct clf__config *config, struct clf__config_choices *choices,
@@ -96,7 +97,7 @@ struct clf__family {
     int reads_sharing;               /* read() determines which embeddings are shared */
     int ties_by_file; /* the projection is tied to the embedding unless the weights contain both */
     /* Training. */
-    struct clf__family_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */
+    struct clf__architecture_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */
     int drops_before_norm;        /* dropout comes before the norm of the embedding sum */
     int drops_feed_forward_alone; /* dropout applies to the feed-forward output, but not to other sub-layer
                                      outputs */
@@ -105,34 +106,35 @@ struct clf__family {
     int counts_updates_done;      /* the learning rate depends on the number of completed steps */
 };
 
-const struct clf__family *clf__family_of(enum clf__system system);
+const struct clf__architecture *clf__architecture_of(enum clf__architecture_id id);
 /* Returns the name of a key in an architecture's folders; NULL: not allowed. Sets *is_optional unless it is
  * NULL. */
-const char *clf__family_key_name(const struct clf__family *family, const char *ours, int *is_optional);
+const char *clf__architecture_key_name(const struct clf__architecture *architecture, const char *ours,
+                                       int *is_optional);
 /* Returns 1 if the architecture allows the key in addition to the common keys. */
-int clf__family_has_key(const struct clf__family *family, const char *ours);
+int clf__architecture_has_key(const struct clf__architecture *architecture, const char *ours);
 /* Returns the word of an architecture, and whether the architecture is a preset. */
-const char *clf__system_word(enum clf__system system);
-int clf__system_is_preset(enum clf__system system);
+const char *clf__architecture_word(enum clf__architecture_id id);
+int clf__architecture_is_preset(enum clf__architecture_id id);
 /* Find an architecture by preset name and by Hugging Face model_type; return 0 if there is none. */
-int clf__family_find(enum clf__system *out, const char *word);
-int clf__family_find_type(enum clf__system *out, const char *model_type);
+int clf__architecture_find(enum clf__architecture_id *out, const char *word);
+int clf__architecture_find_type(enum clf__architecture_id *out, const char *model_type);
 
 /* Finds an architecture by the transformers class that saved a folder, such as "T5ForConditionalGeneration";
  * returns 0 if there is none. */
-int clf__family_find_class(enum clf__system *out, const char *architecture);
+int clf__architecture_find_class(enum clf__architecture_id *out, const char *class_name);
 
 /* Writes the supported Hugging Face model_types for a message; truncates the list at `size`. */
-void clf__family_list_types(char *text, size_t size);
+void clf__architecture_list_types(char *text, size_t size);
 /* Return a description of an unsupported model_type or class; NULL if it is unknown. */
-const char *clf__family_refused_type(const char *model_type);
-const char *clf__family_refused_class(const char *architecture);
+const char *clf__architecture_refused_type(const char *model_type);
+const char *clf__architecture_refused_class(const char *class_name);
 
 /* Values shared by several architectures. */
 /* Sets sizes, ids and biases of BART, on which related architectures are based. */
-void clf__family_start_bart(struct clf__config *config, struct clf__config_choices *choices);
-void clf__family_bias_projections(struct clf__config *config);
-void clf__family_greedy(struct clf__config *config, int max_length);
+void clf__architecture_start_bart(struct clf__config *config, struct clf__config_choices *choices);
+void clf__architecture_bias_projections(struct clf__config *config);
+void clf__architecture_greedy(struct clf__config *config, int max_length);
 /* <s>, <pad>, </s>, <unk>, as in BART. */
 #define CLF__BART_SPECIALS                                                                                   \
     {                                                                                                        \

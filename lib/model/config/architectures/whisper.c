@@ -1,5 +1,5 @@
 /* Whisper (Radford et al. 2022) in Hugging Face folders and OpenAI model files. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/write.h"
 
 static const struct clf__name_rule rules[] = {
@@ -30,7 +30,7 @@ static const char *const frozen[] = {NULL};
 
 static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
 
-static const struct clf__family_key keys[] = {
+static const struct clf__architecture_key keys[] = {
     {"max_position_embeddings", NULL, 0}, /* encoder and decoder have separate keys */
     {"max_source_positions", "max_source_positions", 0},
     {"max_target_positions", "max_target_positions", 0},
@@ -40,7 +40,7 @@ static const struct clf__family_key keys[] = {
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
-    clf__family_start_bart(config, choices);
+    clf__architecture_start_bart(config, choices);
     config->feature_size = 80;
     config->convolves_frames = 1;
     config->encoder_positions = config->decoder_positions =
@@ -93,7 +93,7 @@ static struct clf__initial initial(const struct clf__config *config, enum clf__r
     return role == CLF__BIAS ? clf__initial_constant(0.0f) : clf__initial_normal(0.02);
 }
 
-const struct clf__family clf__family_whisper = {
+const struct clf__architecture clf__architecture_whisper = {
     .hugging_face = "whisper",
     .start = start,
     .keys = keys,

@@ -1,5 +1,5 @@
 /* The speech architecture: from filterbank frames to characters. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 #include <math.h>
 
@@ -40,10 +40,10 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->feature_size = 80;
     config->encoder_max_positions = config->decoder_max_positions = 5000;
     config->norm_epsilon = 1e-5f;
-    clf__family_bias_projections(config);
+    clf__architecture_bias_projections(config);
     config->share_source_target = config->share_target_output = 0;
     config->logits_bias = 1;
-    clf__family_greedy(config, 512);
+    clf__architecture_greedy(config, 512);
 }
 
 static struct clf__initial initial(const struct clf__config *config, enum clf__role role,
@@ -55,7 +55,7 @@ static struct clf__initial initial(const struct clf__config *config, enum clf__r
     return clf__role_is_table(role) ? clf__initial_normal(1.0) : clf__initial_by_inputs(shape);
 }
 
-const struct clf__family clf__family_speech = {
+const struct clf__architecture clf__architecture_speech = {
     .start = start,
     .initial = initial,
     .names = &names,

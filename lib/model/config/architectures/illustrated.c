@@ -1,14 +1,14 @@
 /* The Illustrated Transformer: the paper's model with concatenated sines and cosines, decoded greedily. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
     (void)choices;
     config->sinusoid_layout = CLF__SINUSOID_HALVES;
-    clf__family_greedy(config, 256);
+    clf__architecture_greedy(config, 256);
 }
 
-const struct clf__family clf__family_illustrated = {
+const struct clf__architecture clf__architecture_illustrated = {
     .start = start,
     .initial = clf__initial_paper,
     .names = &clf__names_canonical,

@@ -1,5 +1,5 @@
 /* T5 (Raffel et al. 2020): v1.0, v1.1, FLAN-T5 and MADLAD-400 in Hugging Face folders. */
-#include "model/config/family/t5.h"
+#include "model/config/architectures/t5.h"
 
 #include "model/config/keys.h"
 
@@ -24,7 +24,7 @@ const struct clf__tensor_names clf__t5_names = {rules, sizeof rules / sizeof *ru
 const struct clf__tensor_names clf__umt5_names = {rules_each_layer,
                                                   sizeof rules_each_layer / sizeof *rules_each_layer, frozen};
 
-const struct clf__family_key clf__t5_keys[] = {
+const struct clf__architecture_key clf__t5_keys[] = {
     {"encoder_layers", "num_layers", 0},
     {"decoder_layers", "num_decoder_layers", 1},
     {"encoder_attention_heads", "num_heads", 0},
@@ -54,7 +54,7 @@ void clf__t5_start(struct clf__config *config, struct clf__config_choices *choic
     config->pad_id = 0;
     config->start_id = config->decoder_start_id = -1;
     config->end_id = 1;
-    clf__family_greedy(config, LONGEST_OUTPUT);
+    clf__architecture_greedy(config, LONGEST_OUTPUT);
 }
 
 /* Reads the activation; the prefix "gated-" means a gated feed-forward. transformers uses the exact GELU only
@@ -102,10 +102,10 @@ clf_status clf__t5_read_scaled(struct clf__config *config, struct clf__config_ch
     return clf__t5_read(config, choices, json);
 }
 
-const struct clf__family clf__family_t5 = {
+const struct clf__architecture clf__architecture_t5 = {
     .hugging_face = "t5",
     .start = clf__t5_start,
     .read = clf__t5_read_scaled,
     .names = &clf__t5_names,
-    CLF__T5_FAMILY,
+    CLF__T5_ARCHITECTURE,
 };

@@ -1,5 +1,5 @@
 /* "attention-is-all-you-need-pytorch" by jadore1801120. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static const struct clf__name_rule rules[] = {
     {"model.@.layernorm_embedding.*", "@.layer_norm.*"},
@@ -42,7 +42,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->generation.max_length = 200;
 }
 
-const struct clf__family clf__family_jadore = {
+const struct clf__architecture clf__architecture_jadore = {
     .start = start,
     .initial = clf__initial_pytorch,
     .names = &names,

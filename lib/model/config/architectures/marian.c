@@ -1,11 +1,11 @@
 /* MarianMT (Junczys-Dowmunt et al. 2018) in Hugging Face folders. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/write.h"
 
 /* Sets the defaults of transformers' MarianConfig. */
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
-    clf__family_start_bart(config, choices);
+    clf__architecture_start_bart(config, choices);
     config->source_vocabulary = config->target_vocabulary = 58101;
     config->sinusoid_layout = CLF__SINUSOID_HALVES;
     config->pad_id = config->decoder_start_id = 58100;
@@ -43,7 +43,7 @@ static struct clf__initial initial(const struct clf__config *config, enum clf__r
  * different pad ids, but a model has only one. */
 static const struct clf__specials separate = {.first = {"</s>", "<unk>", "<pad>"}};
 
-const struct clf__family clf__family_marian = {
+const struct clf__architecture clf__architecture_marian = {
     .hugging_face = "marian",
     .start = start,
     .describe = describe,

@@ -1,9 +1,9 @@
 /* Pegasus (Zhang et al. 2020) in Hugging Face folders. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
-    clf__family_start_bart(config, choices);
+    clf__architecture_start_bart(config, choices);
     config->sinusoid_layout = CLF__SINUSOID_HALVES;
     config->norm_first = config->norm_final = 1;
     config->pad_id = config->decoder_start_id = 0;
@@ -11,7 +11,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->end_id = 1;
 }
 
-const struct clf__family clf__family_pegasus = {
+const struct clf__architecture clf__architecture_pegasus = {
     .hugging_face = "pegasus",
     .start = start,
     .names = &clf__names_bare,

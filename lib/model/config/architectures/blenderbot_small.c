@@ -1,10 +1,10 @@
 /* Blenderbot Small (Roller et al. 2020, 90 million parameters) in Hugging Face folders. The decoder
  * normalises the token embedding, the encoder the sum of token embedding and position. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
-    clf__family_start_bart(config, choices);
+    clf__architecture_start_bart(config, choices);
     config->d_model = 512;
     config->encoder_layers = config->decoder_layers = 8;
     config->encoder_ffn = config->decoder_ffn = 2048;
@@ -15,7 +15,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->start_id = config->decoder_start_id = 1;
 }
 
-const struct clf__family clf__family_blenderbot_small = {
+const struct clf__architecture clf__architecture_blenderbot_small = {
     .hugging_face = "blenderbot-small",
     .start = start,
     .names = &clf__names_bare,

@@ -1,5 +1,5 @@
 /* FSMT in Hugging Face folders: fairseq's WMT models of 2016 and 2019 (Ng et al. 2019, Kasai et al. 2020). */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 enum { VOCABULARY = 42024, BEAMS = 5, LONGEST = 200 };
 
@@ -17,7 +17,7 @@ static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rul
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
-    clf__family_start_bart(config, choices);
+    clf__architecture_start_bart(config, choices);
     choices->scale = CLF__SCALE_EMBEDDING;
     config->source_vocabulary = config->target_vocabulary = VOCABULARY;
     config->sinusoid_layout = CLF__SINUSOID_HALVES;
@@ -59,7 +59,7 @@ static void decode(struct clf__config *config)
     config->generation.forced_last = 2;
 }
 
-const struct clf__family clf__family_fsmt = {
+const struct clf__architecture clf__architecture_fsmt = {
     .hugging_face = "fsmt",
     .start = start,
     .read = read,

@@ -1,9 +1,9 @@
 /* Blenderbot (Roller et al. 2020) in Hugging Face folders. The small model is a separate architecture. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
-    clf__family_start_bart(config, choices);
+    clf__architecture_start_bart(config, choices);
     config->source_vocabulary = config->target_vocabulary = 8008;
     config->d_model = 2560;
     config->encoder_layers = 2;
@@ -17,7 +17,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->start_id = config->decoder_start_id = 1;
 }
 
-const struct clf__family clf__family_blenderbot = {
+const struct clf__architecture clf__architecture_blenderbot = {
     .hugging_face = "blenderbot",
     .start = start,
     .names = &clf__names_bare,

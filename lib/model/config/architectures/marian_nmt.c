@@ -1,6 +1,6 @@
 /* Marian's native files (Junczys-Dowmunt et al. 2018), including those for Bergamot and Firefox.
  * marian_options.c reads the options. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
@@ -10,11 +10,11 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->sinusoid_layout = CLF__SINUSOID_HALVES;
     config->sinusoid_frequency = CLF__SINUSOID_BY_LAST;
     config->norm_epsilon = 1e-6f;
-    clf__family_bias_projections(config);
+    clf__architecture_bias_projections(config);
     config->logits_bias = 1;
     config->pad_id = config->start_id = -1;
     config->decoder_start_id = -1; /* decoding starts from an embedding of zeros */
-    clf__family_greedy(config, config->decoder_max_positions);
+    clf__architecture_greedy(config, config->decoder_max_positions);
     config->generation.renormalize = 1;
 }
 
@@ -66,7 +66,7 @@ static const char *const frozen[] = {NULL};
 
 static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
 
-const struct clf__family clf__family_marian_nmt = {
+const struct clf__architecture clf__architecture_marian_nmt = {
     .start = start,
     .names = &names,
 };

@@ -1,6 +1,6 @@
 /* Builds a configuration from the options in a Marian model file. */
-#ifndef CLF_CONFIG_FAMILY_MARIAN_OPTIONS_H
-#define CLF_CONFIG_FAMILY_MARIAN_OPTIONS_H
+#ifndef CLF_CONFIG_ARCHITECTURES_MARIAN_OPTIONS_H
+#define CLF_CONFIG_ARCHITECTURES_MARIAN_OPTIONS_H
 
 #include <jansson.h>
 

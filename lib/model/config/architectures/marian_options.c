@@ -1,6 +1,6 @@
 /* Reads options as marian-dev (src/models/transformer.h, src/common/config_parser.cpp) and
  * browsermt/marian-dev do. */
-#include "model/config/family/marian_options.h"
+#include "model/config/architectures/marian_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "math/ops/average.h"
+#include "model/config/architectures/architecture.h"
 #include "model/config/build.h"
 #include "model/config/config.h"
-#include "model/config/family/family.h"
 #include "model/config/keys.h"
 
 /* The options and the path of the file that contains them, for messages. */

@@ -1,7 +1,7 @@
 /* "Attention is all you need" (Vaswani et al. 2017): all values are the defaults. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
-const struct clf__family clf__family_paper = {
+const struct clf__architecture clf__architecture_paper = {
     .initial = clf__initial_paper,
     .names = &clf__names_canonical,
     .specials = CLF__BART_SPECIALS,

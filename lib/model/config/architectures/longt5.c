@@ -1,6 +1,6 @@
 /* LongT5 (Guo et al. 2022) in Hugging Face folders: T5 v1.1 with an encoder that attends to a window around
  * each token ("local") and optionally to the sums of blocks of the source ("transient-global"). */
-#include "model/config/family/t5.h"
+#include "model/config/architectures/t5.h"
 #include "model/config/word.h"
 
 /* clang-format off */
@@ -43,7 +43,7 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
                        const struct clf__json *json)
 {
     enum { MOST = 1 << 20 };
-    static const struct clf__key_word attentions[] = {CLF__FAMILY_ENCODER_ATTENTIONS, {NULL, 0}};
+    static const struct clf__key_word attentions[] = {CLF__ARCHITECTURE_ENCODER_ATTENTIONS, {NULL, 0}};
     int attention = (int)config->encoder_mixer;
     CLF__TRY(clf__config_read_word(json, "encoder_attention_type", attentions, &attention));
     config->encoder_mixer = (enum clf__mixer_type)attention;
@@ -52,10 +52,10 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
     return clf__t5_read_scaled(config, choices, json);
 }
 
-const struct clf__family clf__family_longt5 = {
+const struct clf__architecture clf__architecture_longt5 = {
     .hugging_face = "longt5",
     .start = start,
     .read = read,
     .names = &names,
-    CLF__T5_FAMILY,
+    CLF__T5_ARCHITECTURE,
 };

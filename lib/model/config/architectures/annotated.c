@@ -1,5 +1,5 @@
 /* The Annotated Transformer (Rush 2018, Huang et al. 2022). */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static const struct clf__name_rule rules[] = {
     {"model.@.layers.#.self_attn.q_proj.*", "@.layers.#.self_attn.linears.0.*"},
@@ -38,7 +38,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->encoder_max_positions = config->decoder_max_positions = 5000;
     config->norm = CLF__NORM_STD;
     config->norm_first = config->norm_final = 1;
-    clf__family_bias_projections(config);
+    clf__architecture_bias_projections(config);
     config->share_source_target = config->share_target_output = 0;
     config->logits_bias = 1;
     config->attention_dropout = config->activation_dropout = 0.1f;
@@ -46,10 +46,10 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->start_id = config->decoder_start_id = 0;
     config->end_id = 1;
     config->pad_id = 2;
-    clf__family_greedy(config, 256);
+    clf__architecture_greedy(config, 256);
 }
 
-const struct clf__family clf__family_annotated = {
+const struct clf__architecture clf__architecture_annotated = {
     .start = start,
     .initial = clf__initial_pytorch,
     .names = &names,

@@ -1,5 +1,5 @@
 /* A generic encoder-decoder for the formats of other engines, whose files describe it fully. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
@@ -10,7 +10,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->dropout = config->embedding_dropout = 0.0f;
 }
 
-const struct clf__family clf__family_transformer = {
+const struct clf__architecture clf__architecture_transformer = {
     .start = start,
     .names = &clf__names_canonical,
 };

@@ -1,15 +1,15 @@
 /* BART (Lewis et al. 2020) in Hugging Face folders. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
-    clf__family_start_bart(config, choices);
+    clf__architecture_start_bart(config, choices);
     config->norm_embedding = 1;
     config->encoder_positions = config->decoder_positions = CLF__POSITIONS_LEARNED;
     config->position_offset = 2; /* fairseq's offset; the table contains the extra rows */
 }
 
-const struct clf__family clf__family_bart = {
+const struct clf__architecture clf__architecture_bart = {
     .hugging_face = "bart",
     .start = start,
     .names = &clf__names_bare,

@@ -1,8 +1,8 @@
 /* Common parts of T5 and the architectures derived from it. */
-#ifndef CLF_CONFIG_FAMILY_T5_H
-#define CLF_CONFIG_FAMILY_T5_H
+#ifndef CLF_CONFIG_ARCHITECTURES_T5_H
+#define CLF_CONFIG_ARCHITECTURES_T5_H
 
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 /* T5's tensor names, except for relative biases. */
 /* clang-format off */
@@ -34,8 +34,8 @@
     {"lm_head.weight", "lm_head.weight"}
 /* clang-format on */
 
-/* Fields of struct clf__family that T5 and the architectures derived from it share. */
-#define CLF__T5_FAMILY                                                                                       \
+/* Fields of struct clf__architecture that T5 and the architectures derived from it share. */
+#define CLF__T5_ARCHITECTURE                                                                                 \
     .keys = clf__t5_keys, .specials = {.first = {"<pad>", "</s>", "<unk>"}},                                 \
     .tokenizer_class = "T5Tokenizer", .reads_texts = 1, .has_no_start_token = 1, .ties_by_file = 1
 
@@ -48,7 +48,7 @@ clf_status clf__t5_read_scaled(struct clf__config *config, struct clf__config_ch
                                const struct clf__json *json);
 /* Default sizes of mT5 and UMT5. */
 void clf__mt5_start(struct clf__config *config, struct clf__config_choices *choices);
-extern const struct clf__family_key clf__t5_keys[];
+extern const struct clf__architecture_key clf__t5_keys[];
 /* clf__umt5_names has a relative bias in each layer */
 extern const struct clf__tensor_names clf__t5_names, clf__umt5_names;
 

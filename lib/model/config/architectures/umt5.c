@@ -1,7 +1,7 @@
 /* UMT5 (Chung et al. 2023) in Hugging Face folders: T5 v1.1 with a relative bias in each layer. Logits are
  * unscaled if embeddings are untied, as in transformers before version 5, which always scales. Scaling
  * changes scores and beams, but not greedy output. */
-#include "model/config/family/t5.h"
+#include "model/config/architectures/t5.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
@@ -9,10 +9,10 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->relative_each_layer = 1;
 }
 
-const struct clf__family clf__family_umt5 = {
+const struct clf__architecture clf__architecture_umt5 = {
     .hugging_face = "umt5",
     .start = start,
     .read = clf__t5_read_scaled,
     .names = &clf__umt5_names,
-    CLF__T5_FAMILY,
+    CLF__T5_ARCHITECTURE,
 };

@@ -1,6 +1,6 @@
 /* Tensor names of the original implementations. */
-#ifndef CLF_CONFIG_FAMILY_NAMES_H
-#define CLF_CONFIG_FAMILY_NAMES_H
+#ifndef CLF_CONFIG_ARCHITECTURES_NAMES_H
+#define CLF_CONFIG_ARCHITECTURES_NAMES_H
 
 #include <stddef.h>
 

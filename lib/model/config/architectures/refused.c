@@ -1,5 +1,5 @@
 /* Common model types that are not supported, for error messages. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 #include <string.h>
 
@@ -54,7 +54,7 @@ static const struct kind kinds[] = {
     {"an encoder-decoder that is not supported", others},
 };
 
-const char *clf__family_refused_type(const char *model_type)
+const char *clf__architecture_refused_type(const char *model_type)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         for (const char *const *type = kinds[i].types; *type; type++) {
@@ -66,7 +66,7 @@ const char *clf__family_refused_type(const char *model_type)
     return NULL;
 }
 
-const char *clf__family_refused_class(const char *architecture)
+const char *clf__architecture_refused_class(const char *architecture)
 {
     static const struct {
         const char *ending, *what;

@@ -1,9 +1,9 @@
 /* M2M100 and dense NLLB models (Fan et al. 2020, NLLB team 2022) in Hugging Face folders. */
-#include "model/config/family/family.h"
+#include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)
 {
-    clf__family_start_bart(config, choices);
+    clf__architecture_start_bart(config, choices);
     choices->scale = CLF__SCALE_EMBEDDING;
     config->source_vocabulary = config->target_vocabulary = 128112;
     config->sinusoid_layout = CLF__SINUSOID_HALVES;
@@ -24,7 +24,7 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
     return CLF_OK;
 }
 
-const struct clf__family clf__family_m2m100 = {
+const struct clf__architecture clf__architecture_m2m100 = {
     .hugging_face = "m2m_100",
     .start = start,
     .read = read,

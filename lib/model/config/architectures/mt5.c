@@ -1,5 +1,5 @@
 /* mT5 (Xue et al. 2021) in Hugging Face folders: T5 v1.1 with unscaled logits. */
-#include "model/config/family/t5.h"
+#include "model/config/architectures/t5.h"
 
 void clf__mt5_start(struct clf__config *config, struct clf__config_choices *choices)
 {
@@ -12,10 +12,10 @@ void clf__mt5_start(struct clf__config *config, struct clf__config_choices *choi
     config->ffn_gated = 1;
 }
 
-const struct clf__family clf__family_mt5 = {
+const struct clf__architecture clf__architecture_mt5 = {
     .hugging_face = "mt5",
     .start = clf__mt5_start,
     .read = clf__t5_read,
     .names = &clf__t5_names,
-    CLF__T5_FAMILY,
+    CLF__T5_ARCHITECTURE,
 };

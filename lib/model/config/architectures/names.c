@@ -1,4 +1,4 @@
-#include "model/config/family/names.h"
+#include "model/config/architectures/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
