@@ -20,7 +20,7 @@ START, END = 50257, 50256  # of make_random_whisper.py
 def read_ids(folder, count):
     ids = json.loads((folder / "vocab.json").read_text(encoding="utf8"))
     lines = (folder / "work.txt").read_text(encoding="utf8").splitlines()[:count]
-    return [[ids[piece] for piece in line.split()] + [ids["</s>"]] for line in lines]
+    return [[ids[token] for token in line.split()] + [ids["</s>"]] for line in lines]
 
 
 class Torch:

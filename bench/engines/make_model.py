@@ -14,19 +14,19 @@ import sentencepiece
 import torch
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
-BASE = {"vocabulary": 58101, "positions": 512, "width": 512, "layers": 6, "heads": 8, "ffn": 2048, "pieces": 31}
+BASE = {"vocabulary": 58101, "positions": 512, "width": 512, "layers": 6, "heads": 8, "ffn": 2048, "tokens": 31}
 LARGE = {**BASE, "width": 1024, "layers": 12, "heads": 16, "ffn": 4096}
-SHAPES = {  # a line has "pieces" tokens and the end token
+SHAPES = {  # a line has "tokens" tokens and the end token
     "base": BASE,
     "long": {**BASE, "vocabulary": 4001, "positions": 2048},
     "nllb": {**LARGE, "vocabulary": 256206},
-    "bart": {**LARGE, "vocabulary": 50265, "positions": 1024, "pieces": 349},
+    "bart": {**LARGE, "vocabulary": 50265, "positions": 1024, "tokens": 349},
 }
 TINY = {"vocabulary": 1001, "width": 64, "layers": 1, "heads": 2, "ffn": 128}
 LONG_TOKENS = (128, 512, 1024, 2048)
 
 
-def train_pieces(random_numbers):
+def train_sentencepiece(random_numbers):
     """Trains a SentencePiece model, which converters require; it is not used for the lines."""
     def words():
         for _ in range(2000):
@@ -40,7 +40,7 @@ def train_pieces(random_numbers):
 
 
 def write_texts(folder, size, random_numbers):
-    pieces = train_pieces(random_numbers)
+    pieces = train_sentencepiece(random_numbers)
     for side in ("source", "target"):
         (folder / f"{side}.spm").write_bytes(pieces)
     processor = sentencepiece.SentencePieceProcessor(model_proto=pieces)
@@ -97,7 +97,7 @@ def main():
         for tokens in LONG_TOKENS:
             write_lines(arguments.folder / f"work-{tokens}.txt", words, 1, tokens - 1, random_numbers)
     else:
-        write_lines(arguments.folder / "work.txt", words, arguments.lines, shape["pieces"], random_numbers)
+        write_lines(arguments.folder / "work.txt", words, arguments.lines, shape["tokens"], random_numbers)
     write_weights(arguments.folder, shape, is_half=arguments.shape in ("nllb", "bart"))
 
 

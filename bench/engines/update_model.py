@@ -32,8 +32,8 @@ def ring(ranks, count, link, buckets=1):  # the number of messages does not depe
     """Ring all-reduce: each rank sends 2 (N - 1) blocks of count / N bytes and adds half of them."""
     if ranks == 1:
         return 0.0
-    steps, piece = 2 * (ranks - 1), count / ranks
-    return steps * (link.latency + piece / link.rate) + steps / 2 * piece / link.add_rate
+    steps, share = 2 * (ranks - 1), count / ranks
+    return steps * (link.latency + share / link.rate) + steps / 2 * share / link.add_rate
 
 
 def tree(ranks, count, link, buckets=1):

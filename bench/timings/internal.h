@@ -43,7 +43,7 @@ typedef clf_status op_work(struct op_bench *bench, void *context);
 void op_end(struct op_bench *bench, const char *op, const char *shape, op_work *work, void *context);
 
 /* The cases of each kind. */
-void op_products(struct op_bench *bench);
+void op_gemm(struct op_bench *bench);
 void op_attentions(struct op_bench *bench);
 void op_rows(struct op_bench *bench);
 

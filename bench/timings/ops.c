@@ -7,9 +7,9 @@ clf_status ops_measure(struct clf_device *device, const struct op_choice *choice
 {
     struct op_bench bench = {.device = device, .choice = *choice, .report = report, .user = user};
     if (choice->group != OP_ATTENTION) {
-        op_products(&bench);
+        op_gemm(&bench);
     }
-    if (choice->group != OP_PRODUCTS) {
+    if (choice->group != OP_GEMM) {
         op_attentions(&bench);
     }
     if (choice->group == OP_ALL) {

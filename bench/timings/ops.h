@@ -24,7 +24,7 @@ struct op_result {
  * measurement. */
 typedef int op_report(void *user, const struct op_result *result);
 
-enum op_group { OP_ALL, OP_PRODUCTS, OP_ATTENTION };
+enum op_group { OP_ALL, OP_GEMM, OP_ATTENTION };
 
 /* Sizes chosen by the caller: rows, outputs and inputs of a GEMM; sequences, tokens per sequence, heads and
  * head width of attention. */

@@ -1,4 +1,4 @@
-/* Times a piece of work: the median of repetitions after one warm-up call. */
+/* Times work: the median of repetitions after one warm-up call. */
 #ifndef CLF_BENCH_TIMINGS_TIMING_H
 #define CLF_BENCH_TIMINGS_TIMING_H
 

@@ -173,17 +173,17 @@ static inline void score_keys(const struct place *at, struct chunk *next, const 
     struct block scores = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll 1
     for (int d = DEPTH; d < KEY_WIDTH; d += DEPTH) {
-        fetch_products(next, from, tile, width, d);
+        fetch_chunk(next, from, tile, width, d);
         if (has_keys) {
-            add_products(&scores, at->stage, DEPTH);
+            multiply_chunk(&scores, at->stage, DEPTH);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        put_products(at->stage, next, from, tile, width, d);
+        put_chunk(at->stage, next, from, tile, width, d);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     fetch_values(next, from, tile, width);
     if (has_keys) {
-        add_products(&scores, at->stage, (KEY_WIDTH - 1) % DEPTH + 1);
+        multiply_chunk(&scores, at->stage, (KEY_WIDTH - 1) % DEPTH + 1);
         put_scores(at->weights, &scores, scale * M_LOG2E_F);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -232,14 +232,14 @@ static inline void add_weighted(struct block *sums, const struct place *at, stru
     }
     int following = min(end - tile - KEYS, KEYS); /* keys of the next tile; <= 0: none */
     if (following > 0) {
-        fetch_products(next, from, tile + KEYS, following, 0);
+        fetch_chunk(next, from, tile + KEYS, following, 0);
     }
     if (has_columns) {
         sum_values(sums, at->weights + key * QUERIES, at->stage);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (following > 0) {
-        put_products(at->stage, next, from, tile + KEYS, following, 0);
+        put_chunk(at->stage, next, from, tile + KEYS, following, 0);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -260,8 +260,8 @@ GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTIO
         struct block sums = {0.0f, 0.0f, 0.0f, 0.0f};
         struct chunk next;
         if (task.end > 0) {
-            fetch_products(&next, &task.from, 0, min(task.end, KEYS), 0);
-            put_products(at.stage, &next, &task.from, 0, min(task.end, KEYS), 0);
+            fetch_chunk(&next, &task.from, 0, min(task.end, KEYS), 0);
+            put_chunk(at.stage, &next, &task.from, 0, min(task.end, KEYS), 0);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int tile = 0; tile < task.end; tile += KEYS) {

@@ -243,22 +243,22 @@ static inline void score_keys(const struct place *at, struct chunk *next, const 
 {
     int has_keys = PLACE * 4 < width;
     struct block scores = {0.0f, 0.0f, 0.0f, 0.0f};
-    fetch_products(next, from, tile, width, 0);
+    fetch_chunk(next, from, tile, width, 0);
 #pragma unroll 1
     for (int d = DEPTH; d < KEY_WIDTH; d += DEPTH) {
-        put_products(at->stage, next, from, tile, width, d - DEPTH);
+        put_chunk(at->stage, next, from, tile, width, d - DEPTH);
         barrier(CLK_LOCAL_MEM_FENCE);
-        fetch_products(next, from, tile, width, d);
+        fetch_chunk(next, from, tile, width, d);
         if (has_keys) {
-            add_products(&scores, at->stage, DEPTH);
+            multiply_chunk(&scores, at->stage, DEPTH);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    put_products(at->stage, next, from, tile, width, (KEY_WIDTH - 1) / DEPTH * DEPTH);
+    put_chunk(at->stage, next, from, tile, width, (KEY_WIDTH - 1) / DEPTH * DEPTH);
     barrier(CLK_LOCAL_MEM_FENCE);
     fetch_values(next, from, tile, width);
     if (has_keys) {
-        add_products(&scores, at->stage, (KEY_WIDTH - 1) % DEPTH + 1);
+        multiply_chunk(&scores, at->stage, (KEY_WIDTH - 1) % DEPTH + 1);
         put_scores(at->weights, &scores, scale * M_LOG2E_F);
     }
     barrier(CLK_LOCAL_MEM_FENCE);

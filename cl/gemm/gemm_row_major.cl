@@ -45,8 +45,8 @@ static inline float add_product(float sum, float4 a, float4 b)
 
 /* sums (COUNT, 2) of a work-item from input k on. With few rows AHEAD steps of W are loaded ahead, as many
  * as fit in the registers of 8 rows. */
-#define DEFINE_PRODUCTS(COUNT, AHEAD)                                                                                  \
-    static inline void products_##COUNT(__local float *sums, const __global float *x, int x_stride, int last,          \
+#define DEFINE_MULTIPLY(COUNT, AHEAD)                                                                                  \
+    static inline void multiply_##COUNT(__local float *sums, const __global float *x, int x_stride, int last,          \
                                         const __global float *first, const __global float *second, int inputs, int k)  \
     {                                                                                                                  \
         float left[COUNT], right[COUNT];                                                                               \
@@ -77,10 +77,10 @@ static inline float add_product(float sum, float4 a, float4 b)
             sums[2 * r + 1] = right[r];                                                                                \
         }                                                                                                              \
     }
-DEFINE_PRODUCTS(1, 4)
-DEFINE_PRODUCTS(2, 2)
-DEFINE_PRODUCTS(4, 2)
-DEFINE_PRODUCTS(8, 1)
+DEFINE_MULTIPLY(1, 4)
+DEFINE_MULTIPLY(2, 2)
+DEFINE_MULTIPLY(4, 2)
+DEFINE_MULTIPLY(8, 1)
 
 GPU_KERNEL void gemm_row_major_gpu(__global float *y, int y_offset, int y_stride, const __global float *x, int x_offset,
                                    int x_stride, int rows, const __global float *w, int inputs, int outputs,
@@ -101,13 +101,13 @@ GPU_KERNEL void gemm_row_major_gpu(__global float *y, int y_offset, int y_stride
     int begin = item % SHARERS * 4;
     __local float *own = sums + item * PITCH;
     if (count == 1) {
-        products_1(own, x_rows, x_stride, count - 1, first, second, inputs, begin);
+        multiply_1(own, x_rows, x_stride, count - 1, first, second, inputs, begin);
     } else if (count == 2) {
-        products_2(own, x_rows, x_stride, count - 1, first, second, inputs, begin);
+        multiply_2(own, x_rows, x_stride, count - 1, first, second, inputs, begin);
     } else if (count <= 4) {
-        products_4(own, x_rows, x_stride, count - 1, first, second, inputs, begin);
+        multiply_4(own, x_rows, x_stride, count - 1, first, second, inputs, begin);
     } else {
-        products_8(own, x_rows, x_stride, count - 1, first, second, inputs, begin);
+        multiply_8(own, x_rows, x_stride, count - 1, first, second, inputs, begin);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 

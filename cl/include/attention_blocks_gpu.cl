@@ -71,7 +71,7 @@ struct sources {
 
 /* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys from `tile` on. Beyond the last row
  * or column, loads another one, whose results are not used. */
-static inline void fetch_products(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
+static inline void fetch_chunk(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
 {
 #ifdef IS_ALIGNED
     int row = FETCH_ROW, column = min(d + FETCH_COLUMN, KEY_WIDTH - 4);
@@ -83,7 +83,7 @@ static inline void fetch_products(struct chunk *chunk, const struct sources *fro
 }
 
 /* stage = the columns, of keys and then of queries. */
-static inline void put_products(__local float *stage, const struct chunk *chunk, const struct sources *from, int tile,
+static inline void put_chunk(__local float *stage, const struct chunk *chunk, const struct sources *from, int tile,
                                 int width, int d)
 {
 #ifdef IS_ALIGNED
@@ -142,7 +142,7 @@ static inline void put_values(__local float *stage, const struct chunk *chunk, c
 }
 
 /* scores += the products of a chunk's first `columns` columns, in order. */
-static inline void add_products(struct block *scores, const __local float *stage, int columns)
+static inline void multiply_chunk(struct block *scores, const __local float *stage, int columns)
 {
     const __local float *k = stage + PLACE * 4, *q = stage + DEPTH * KEY_PITCH + ROW_PLACE * 4;
 #pragma unroll 2

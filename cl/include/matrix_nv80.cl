@@ -1,7 +1,7 @@
 /* Matrix instructions of NVIDIA GPUs with compute capability 8.0 or later: mma.sync of PTX (m16n8k16 for halves, m16n8k32 for
  * bytes) and cp.async. See matrix.cl.
  *
- * Two instructions multiply a slice. A lane holds 16 neighbouring bytes of a row, where PTX expects pieces of each half of the
+ * Two instructions multiply a slice. A lane holds 16 neighbouring bytes of a row, where PTX expects parts of each half of the
  * instruction's K. Since A and B use the same assignment, this only permutes K within the slice. */
 #define MATRIX_LANES   32
 #define MATRIX_ROWS    16

@@ -32,21 +32,21 @@ static inline int add_to(__global atomic_int *counter, int n)
 #endif
 
 /* The tiles that a group takes at once. */
-struct piece {
+struct tile_range {
     int first, end;
 };
 
 /* Takes the next tiles; none are left if `first` is `tiles`. The first portions are large, because sequential
  * reads are fastest and each portion costs communication between cores; the last ones are small, so that all
  * groups finish at about the same time (guided self-scheduling, Polychronopoulos and Kuck 1987). */
-static inline struct piece take_piece(__global atomic_int *counters, int queue, int tiles)
+static inline struct tile_range take_tiles(__global atomic_int *counters, int queue, int tiles)
 {
     int shares = 2 * (int)get_num_groups(0), first = 0, size = max(1, tiles / shares);
     for (int others = add_to(taken_of(counters, queue), 1); others > 0 && first < tiles; others--) {
         first += size;
         size = max(1, (tiles - first) / shares);
     }
-    return (struct piece){first, first + size};
+    return (struct tile_range){first, first + size};
 }
 
 /* Reports `ready` tiles of this group as done and waits until all tiles are. */
@@ -65,12 +65,12 @@ static inline void finish_tiles(__global atomic_int *counters, int queue, int ti
 #define FOR_TILES(counters, queue, tiles, tile, statement)                                                             \
     {                                                                                                                  \
         int ready = 0;                                                                                                 \
-        for (struct piece piece = take_piece(counters, queue, tiles); piece.first < (tiles);                           \
-             piece = take_piece(counters, queue, tiles)) {                                                             \
-            for (int tile = piece.first; tile < piece.end; tile++) {                                                   \
+        for (struct tile_range range = take_tiles(counters, queue, tiles); range.first < (tiles);                           \
+             range = take_tiles(counters, queue, tiles)) {                                                             \
+            for (int tile = range.first; tile < range.end; tile++) {                                                   \
                 statement;                                                                                             \
             }                                                                                                          \
-            ready += piece.end - piece.first;                                                                          \
+            ready += range.end - range.first;                                                                          \
         }                                                                                                              \
         finish_tiles(counters, queue, tiles, ready);                                                                   \
     }

@@ -21,7 +21,7 @@
 #error "decoder_layer.cl needs NORM_FIRST"
 #endif
 
-#define TILES_A_GROUP 4 /* least tiles of a GEMM per group: see take_piece() */
+#define TILES_A_GROUP 4 /* least tiles of a GEMM per group: see take_tiles() */
 
 /* Include the functions of these files without their kernels. */
 #undef CPU_KERNEL
@@ -86,7 +86,7 @@ struct norm {
 };
 
 /* y (rows, outputs) = the epilogue of finish.cl on x Wᵀ; no weight: no GEMM. */
-struct product {
+struct gemm {
     struct rows y, x;
     struct linear linear;
     int inputs, outputs;
@@ -97,10 +97,10 @@ struct product {
 
 #ifdef CONVERT_ROW
 /* Converts one row of x. */
-static inline void convert_tile(int tile, const struct product *product, __global uchar *operand)
+static inline void convert_tile(int tile, const struct gemm *gemm, __global uchar *operand)
 {
-    CONVERT_ROW(operand + (size_t)tile * OPERAND_PITCH(product->inputs), product->x.at + (size_t)tile * product->x.stride,
-                product->inputs);
+    CONVERT_ROW(operand + (size_t)tile * OPERAND_PITCH(gemm->inputs), gemm->x.at + (size_t)tile * gemm->x.stride,
+                gemm->inputs);
 }
 #endif
 
@@ -113,40 +113,40 @@ static inline int row_shares(int panels, int rows)
 }
 
 /* Computes one panel for a share of the rows. */
-static inline void product_tile(int tile, const struct product *product, int rows, int shares, const __global uchar *operand)
+static inline void gemm_tile(int tile, const struct gemm *gemm, int rows, int shares, const __global uchar *operand)
 {
     int number = tile / shares, share = tile % shares, blocks = (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
     int first = blocks * share / shares * BLOCK_ROWS, end = min(rows, blocks * (share + 1) / shares * BLOCK_ROWS);
-    int column = number * PANEL, inputs = product->inputs;
+    int column = number * PANEL, inputs = gemm->inputs;
 #ifdef CONVERT_ROW
     size_t pitch = OPERAND_PITCH(inputs);
 #else
-    size_t pitch = (size_t)product->x.stride * sizeof(float);
-    operand = (const __global uchar *)product->x.at;
+    size_t pitch = (size_t)gemm->x.stride * sizeof(float);
+    operand = (const __global uchar *)gemm->x.at;
 #endif
     const struct panel_result result = {
-        .y = product->y.at + (size_t)first * product->y.stride + column,
-        .y_stride = product->y.stride,
-        .residual = product->residual ? product->residual + (size_t)first * product->residual_stride + column : 0,
-        .residual_stride = product->residual_stride,
-        .bias = product->linear.bias ? product->linear.bias + column : 0,
+        .y = gemm->y.at + (size_t)first * gemm->y.stride + column,
+        .y_stride = gemm->y.stride,
+        .residual = gemm->residual ? gemm->residual + (size_t)first * gemm->residual_stride + column : 0,
+        .residual_stride = gemm->residual_stride,
+        .bias = gemm->linear.bias ? gemm->linear.bias + column : 0,
         .scale = 1.0f,
-        .columns = product->outputs - column,
-        .activates = product->activates,
+        .columns = gemm->outputs - column,
+        .activates = gemm->activates,
     };
     multiply_panel(&result, operand + first * pitch, pitch, end - first,
-                   product->linear.weight + number * PANEL_ELEMENTS(inputs), inputs);
+                   gemm->linear.weight + number * PANEL_ELEMENTS(inputs), inputs);
 }
 
 /* Runs a GEMM, after the conversion of x if the GEMM reads converted rows. */
-static inline void run_product(__global atomic_int *counters, int queue, const struct product *product, int rows,
+static inline void run_gemm(__global atomic_int *counters, int queue, const struct gemm *gemm, int rows,
                                __global uchar *operand)
 {
 #ifdef CONVERT_ROW
-    FOR_TILES(counters, queue + STAGES, rows, tile, convert_tile(tile, product, operand))
+    FOR_TILES(counters, queue + STAGES, rows, tile, convert_tile(tile, gemm, operand))
 #endif
-    int panels = (product->outputs + PANEL - 1) / PANEL, shares = row_shares(panels, rows);
-    FOR_TILES(counters, queue, panels * shares, tile, product_tile(tile, product, rows, shares, operand))
+    int panels = (gemm->outputs + PANEL - 1) / PANEL, shares = row_shares(panels, rows);
+    FOR_TILES(counters, queue, panels * shares, tile, gemm_tile(tile, gemm, rows, shares, operand))
 }
 
 /* The data of one layer: weights and biases, norms, and its caches of earlier tokens and of the encoder's
@@ -167,12 +167,12 @@ struct work_space {
 };
 
 /* Lists the GEMMs of a layer; other stages have none. */
-static inline void list_products(struct product *out, const struct layer *layer, const struct work_space *work,
+static inline void list_gemms(struct gemm *out, const struct layer *layer, const struct work_space *work,
                                  const struct clf__decoder_step_sizes *sizes)
 {
     int keys = sizes->self.heads * KEY_WIDTH, values = sizes->self.heads * VALUE_WIDTH, d_model = sizes->d_model;
     const struct rows *x = &work->x;
-    const struct product products[STAGES] = {
+    const struct gemm gemms[STAGES] = {
         [QUERY_KEY_VALUE] = {work->projected, work->in, layer->qkv, d_model, 2 * keys + values},
         [SELF_OUTPUT] = {work->out, work->context, layer->self_output, values, d_model, 0, x->at, x->stride},
         [CROSS_QUERY] = {work->projected, work->in, layer->query, d_model, keys},
@@ -181,7 +181,7 @@ static inline void list_products(struct product *out, const struct layer *layer,
         [FEED_FORWARD_DOWN] = {work->out, work->hidden, layer->down, sizes->ffn, d_model, 0, x->at, x->stride},
     };
     for (int i = 0; i < STAGES; i++) {
-        out[i] = products[i];
+        out[i] = gemms[i];
     }
 }
 
@@ -241,9 +241,9 @@ static inline void run_attention(__global atomic_int *counters, int queue, int s
     }
 }
 
-/* Runs stage `stage` of a layer, whose GEMMs are `products`; `operand` is work space for converted inputs. */
+/* Runs stage `stage` of a layer, whose GEMMs are `gemms`; `operand` is work space for converted inputs. */
 static inline void run_stage(__global atomic_int *counters, int queue, int stage, struct step_work *work,
-                             const struct layer *layer, const struct product *products, const struct work_space *space,
+                             const struct layer *layer, const struct gemm *gemms, const struct work_space *space,
                              const struct attention_inputs *seen, __global uchar *operand, const struct clf__decoder_step_sizes *sizes)
 {
     const struct norm norms[] = {
@@ -251,9 +251,9 @@ static inline void run_stage(__global atomic_int *counters, int queue, int stage
         [CROSS_NORM] = layer->cross_norm,
         [FEED_FORWARD_NORM] = layer->ffn_norm,
     };
-    struct product product = products[stage];
-    if (product.linear.weight) {
-        run_product(counters, queue, &product, sizes->self.rows, operand);
+    struct gemm gemm = gemms[stage];
+    if (gemm.linear.weight) {
+        run_gemm(counters, queue, &gemm, sizes->self.rows, operand);
     } else if (stage == SELF_ATTENTION || stage == CROSS_ATTENTION || stage == CROSS_JOIN) {
         run_attention(counters, queue, stage, work, layer, space, seen, sizes);
     } else {
@@ -301,11 +301,11 @@ CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __gl
     }
     for (int l = 0; l < sizes.layers; l++) {
         struct layer layer = layers[sizes.first_layer + l];
-        struct product products[STAGES];
-        list_products(products, &layer, &space, &sizes);
+        struct gemm gemms[STAGES];
+        list_gemms(gemms, &layer, &space, &sizes);
         for (int step = 0; step < STAGES; step++) {
             int stage = NORM_FIRST ? (step + STAGES - 1) % STAGES : step;
-            run_stage(counters, STAGE_QUEUE(l, stage), stage, &work, &layer, products, &space, &seen, operand, &sizes);
+            run_stage(counters, STAGE_QUEUE(l, stage), stage, &work, &layer, gemms, &space, &seen, operand, &sizes);
         }
     }
     leave(counters, QUEUES(sizes.layers));

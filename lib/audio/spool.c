@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-enum { PIECE = 1 << 16 };
+enum { BLOCK = 1 << 16 };
 
 /* Creates an unnamed temporary file, which is removed when closed. */
 static clf_status create_spool(int *spool, const char *name)
@@ -51,7 +51,7 @@ static clf_status write_all(int spool, const uint8_t *bytes, size_t size, const 
 
 static clf_status copy_pipe(int spool, int pipe, const char *name)
 {
-    uint8_t bytes[PIECE];
+    uint8_t bytes[BLOCK];
     ssize_t size;
     while ((size = read(pipe, bytes, sizeof bytes)) != 0) {
         if (size < 0 && errno != EINTR) {

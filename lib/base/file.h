@@ -25,9 +25,9 @@ void clf__file_close(struct clf__file *file);
 clf_status clf__file_read_at(const struct clf__file *file, uint64_t offset, void *target, size_t size);
 
 /* Receives a chunk of a file. */
-typedef clf_status clf__file_piece(void *user, const uint8_t *bytes, size_t size);
+typedef clf_status clf__file_block(void *user, const uint8_t *bytes, size_t size);
 /* Passes the whole file to `take` in order, in chunks of a power of two; the last chunk may be shorter. */
-clf_status clf__file_each_piece(const struct clf__file *file, clf__file_piece *take, void *user);
+clf_status clf__file_each_block(const struct clf__file *file, clf__file_block *take, void *user);
 
 /* Computes clf__checksum() of the whole file. */
 clf_status clf__file_checksum(uint64_t *out, const struct clf__file *file);

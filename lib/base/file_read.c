@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-enum { PIECE = 1 << 18 };
+enum { BLOCK = 1 << 18 };
 
 static clf_status fail_open(const char *path, int flags)
 {
@@ -103,18 +103,18 @@ clf_status clf__file_read_at(const struct clf__file *file, uint64_t offset, void
     return CLF_OK;
 }
 
-static size_t piece_of(uint64_t left)
+static size_t block_of(uint64_t left)
 {
-    return left < PIECE ? (size_t)left : PIECE;
+    return left < BLOCK ? (size_t)left : BLOCK;
 }
 
-clf_status clf__file_each_piece(const struct clf__file *file, clf__file_piece *take, void *user)
+clf_status clf__file_each_block(const struct clf__file *file, clf__file_block *take, void *user)
 {
     uint8_t *bytes = NULL;
-    CLF__TRY(clf__allocate(&bytes, piece_of(file->size), 1));
+    CLF__TRY(clf__allocate(&bytes, block_of(file->size), 1));
     clf_status status = CLF_OK;
-    for (uint64_t at = 0; at < file->size && status == CLF_OK; at += PIECE) {
-        size_t size = piece_of(file->size - at);
+    for (uint64_t at = 0; at < file->size && status == CLF_OK; at += BLOCK) {
+        size_t size = block_of(file->size - at);
         status = clf__file_read_at(file, at, bytes, size);
         if (status == CLF_OK) {
             status = take(user, bytes, size);
@@ -124,8 +124,8 @@ clf_status clf__file_each_piece(const struct clf__file *file, clf__file_piece *t
     return status;
 }
 
-/* A clf__file_piece. */
-static clf_status add_piece(void *user, const uint8_t *bytes, size_t size)
+/* A clf__file_block. */
+static clf_status add_block(void *user, const uint8_t *bytes, size_t size)
 {
     uint64_t *sum = user;
     *sum = clf__checksum_add(*sum, bytes, size);
@@ -135,7 +135,7 @@ static clf_status add_piece(void *user, const uint8_t *bytes, size_t size)
 clf_status clf__file_checksum(uint64_t *out, const struct clf__file *file)
 {
     *out = clf__checksum_begin(file->size);
-    return clf__file_each_piece(file, add_piece, out);
+    return clf__file_each_block(file, add_block, out);
 }
 
 clf_status clf__file_same(int *out, const struct clf__file *a, uint64_t a_offset, const struct clf__file *b,
@@ -143,15 +143,15 @@ clf_status clf__file_same(int *out, const struct clf__file *a, uint64_t a_offset
 {
     uint8_t *bytes = NULL;
     *out = 1;
-    CLF__TRY(clf__allocate(&bytes, 2, PIECE));
+    CLF__TRY(clf__allocate(&bytes, 2, BLOCK));
     clf_status status = CLF_OK;
-    for (uint64_t at = 0; at < size && status == CLF_OK && *out; at += PIECE) {
-        size_t piece = piece_of(size - at);
-        status = clf__file_read_at(a, a_offset + at, bytes, piece);
+    for (uint64_t at = 0; at < size && status == CLF_OK && *out; at += BLOCK) {
+        size_t block = block_of(size - at);
+        status = clf__file_read_at(a, a_offset + at, bytes, block);
         if (status == CLF_OK) {
-            status = clf__file_read_at(b, b_offset + at, bytes + PIECE, piece);
+            status = clf__file_read_at(b, b_offset + at, bytes + BLOCK, block);
         }
-        *out = status == CLF_OK && memcmp(bytes, bytes + PIECE, piece) == 0;
+        *out = status == CLF_OK && memcmp(bytes, bytes + BLOCK, block) == 0;
     }
     clf__free(bytes);
     return status;

@@ -213,8 +213,8 @@ clf_status clf__file_write_owned(const char *path, const void *bytes, size_t siz
     return write_with_mode(path, bytes, size, 0600);
 }
 
-/* A clf__file_piece. */
-static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
+/* A clf__file_block. */
+static clf_status write_block(void *user, const uint8_t *bytes, size_t size)
 {
     return clf__file_writer_write(user, bytes, size);
 }
@@ -226,7 +226,7 @@ clf_status clf__file_copy(const char *target, const char *source)
     CLF__TRY(clf__file_open_as_is(&file, source, 0)); /* git-LFS pointers are copied unchanged */
     clf_status status = clf__file_writer_open(&writer, target);
     if (status == CLF_OK) {
-        status = clf__file_writer_close(&writer, clf__file_each_piece(&file, write_piece, &writer));
+        status = clf__file_writer_close(&writer, clf__file_each_block(&file, write_block, &writer));
     }
     clf__file_close(&file);
     return status;

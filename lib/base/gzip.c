@@ -14,7 +14,7 @@ int clf__gzip_is(const char *bytes, size_t size)
 
 #include <zlib.h>
 
-enum { FIRST_ROOM = 1 << 16, MOST_PIECE = 1 << 30 };
+enum { FIRST_ROOM = 1 << 16, MOST_BLOCK = 1 << 30 };
 
 struct unpacked {
     char *bytes;
@@ -46,7 +46,7 @@ static clf_status make_room(struct unpacked *out, const char *path)
 static clf_status inflate_some(struct unpacked *out, int *result, z_stream *stream, const char *path)
 {
     CLF__TRY(make_room(out, path));
-    uInt room = (uInt)clf__min_size(out->room - out->used, MOST_PIECE);
+    uInt room = (uInt)clf__min_size(out->room - out->used, MOST_BLOCK);
     stream->next_out = (Bytef *)out->bytes + out->used;
     stream->avail_out = room;
     *result = inflate(stream, Z_NO_FLUSH);
@@ -79,7 +79,7 @@ clf_status clf__gzip_unpack(char **out, size_t *size, const char *bytes, size_t 
     struct unpacked unpacked = {.most = max_bytes};
     z_stream stream = {.next_in = (z_const Bytef *)bytes, .avail_in = (uInt)packed};
     *out = NULL;
-    if (packed > MOST_PIECE) {
+    if (packed > MOST_BLOCK) {
         return clf__fail(CLF_FORMAT, "%s: has %zu bytes, too many to decompress; decompress it with gunzip",
                          path, packed);
     }

@@ -131,7 +131,7 @@ static clf_status inspect_tensors(struct inspection *inspection)
     return CLF_OK;
 }
 
-static json_t *piece(const char *string)
+static json_t *token_text(const char *string)
 {
     return string != NULL ? clf__inspect_text(string) : json_null();
 }
@@ -156,15 +156,15 @@ static json_t *tokenizer_object(const struct inspection *inspection)
     const char *kind = clf__tokenizer_segmenter(tokenizer)->name;
     return json_pack(
         "{s:s, s:o, s:b, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kind",
-        config->feature_size > 0 ? "frames" : kind, "class", piece(clf__tokenizer_class_name(tokenizer)),
-        "separate_vocabularies", config->separate_vocabularies, "source_pieces", config->source_vocabulary,
-        "target_pieces", config->target_vocabulary, "model_max_length",
-        limit > 0 ? json_integer(limit) : json_null(), "end_piece",
-        piece(clf__tokenizer_target_token(tokenizer, config->end_id)), "pad_piece",
-        piece(clf__tokenizer_target_token(tokenizer, config->pad_id)), "decoder_start_piece",
-        piece(clf__tokenizer_target_token(tokenizer, config->decoder_start_id)), "source_language",
-        piece(clf__tokenizer_source_language(tokenizer)), "target_language",
-        piece(clf__tokenizer_target_language(tokenizer)), "languages", language_array(tokenizer));
+        config->feature_size > 0 ? "frames" : kind, "class", token_text(clf__tokenizer_class_name(tokenizer)),
+        "separate_vocabularies", config->separate_vocabularies, "source_vocabulary_size",
+        config->source_vocabulary, "target_vocabulary_size", config->target_vocabulary, "model_max_length",
+        limit > 0 ? json_integer(limit) : json_null(), "end_token",
+        token_text(clf__tokenizer_target_token(tokenizer, config->end_id)), "pad_token",
+        token_text(clf__tokenizer_target_token(tokenizer, config->pad_id)), "decoder_start_token",
+        token_text(clf__tokenizer_target_token(tokenizer, config->decoder_start_id)), "source_language",
+        token_text(clf__tokenizer_source_language(tokenizer)), "target_language",
+        token_text(clf__tokenizer_target_language(tokenizer)), "languages", language_array(tokenizer));
 }
 
 static clf_status say_of_tokenizer(struct inspection *inspection)

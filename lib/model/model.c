@@ -220,7 +220,7 @@ const char *clf_model_token(const struct clf_model *model, int32_t id)
     return clf__tokenizer_target_token(model->tokenizer, id);
 }
 
-int32_t clf_model_token_id(const struct clf_model *model, const char *piece)
+int32_t clf_model_token_id(const struct clf_model *model, const char *token)
 {
-    return clf__tokenizer_target_id(model->tokenizer, piece);
+    return clf__tokenizer_target_id(model->tokenizer, token);
 }

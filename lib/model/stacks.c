@@ -139,8 +139,8 @@ static clf_status read_part_int8(void *user, int first, int count, int8_t *targe
     const struct part_rows *rows = user;
     for (int done = 0; done < count;) {
         int row = first + done, here = count - done, part = find_part(rows, &row, &here);
-        struct clf__stored_tensor piece = clf__stored_tensor_rows(rows->stored[part], row, here);
-        CLF__TRY(clf__stored_tensor_read_int8(&piece, target + (size_t)done * (size_t)rows->module->columns,
+        struct clf__stored_tensor slice = clf__stored_tensor_rows(rows->stored[part], row, here);
+        CLF__TRY(clf__stored_tensor_read_int8(&slice, target + (size_t)done * (size_t)rows->module->columns,
                                               factors + done));
         done += here;
     }

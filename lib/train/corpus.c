@@ -14,8 +14,8 @@ struct line_count {
     int is_open; /* the last line read has no line feed yet */
 };
 
-/* A clf__file_piece. */
-static clf_status count_piece(void *user, const uint8_t *bytes, size_t size)
+/* A clf__file_block. */
+static clf_status count_block(void *user, const uint8_t *bytes, size_t size)
 {
     struct line_count *count = user;
     const uint8_t *next = bytes, *end = bytes + size;
@@ -45,7 +45,7 @@ static clf_status open_file(struct clf__corpus_file *out, int64_t *lines, const 
     struct line_count count = {0};
     CLF__TRY(clf__file_open(&out->file, path));
     CLF__TRY(find_text(&out->start, &out->file));
-    CLF__TRY(clf__file_each_piece(&out->file, count_piece, &count));
+    CLF__TRY(clf__file_each_block(&out->file, count_block, &count));
     *lines = count.lines;
     return CLF_OK;
 }

@@ -85,7 +85,7 @@ static clf_status encode_side(struct loading *loading, struct clf__corpus_text l
         return measure_frames(loading, line);
     }
     return clf__tokenizer_encode(loading->tokenizer, target ? &loading->target : &loading->source, line.text,
-                                 line.size, target, loading->options->pieces);
+                                 line.size, target, loading->options->tokens);
 }
 
 /* Encodes a pair. CLF_TEXT, CLF_FILE and CLF_FORMAT are faults of the line, or of the file *path. */

@@ -13,7 +13,7 @@ struct clf__dataset_options {
     struct clf_device *device; /* computes the frames of recordings; NULL if there are no recordings */
     int64_t kept_bytes;    /* maximum bytes of frames kept in memory; other frames are computed again for each
                               batch */
-    int pieces;            /* lines are tokens separated by white space */
+    int tokens;            /* lines are tokens separated by white space */
     int max_source_length; /* in ids, including the end token; longer pairs are skipped */
     int max_target_length;
 };

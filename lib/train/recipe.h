@@ -15,7 +15,7 @@ enum clf__loss { CLF__LOSS_CROSS_ENTROPY, CLF__LOSS_KL };
 enum clf__normalize { CLF__NORMALIZE_LABELS, CLF__NORMALIZE_NONE };
 enum clf__optimizer { CLF__ADAM, CLF__ADAMW };
 enum clf__schedule_kind { CLF__NOAM, CLF__INVERSE_SQRT, CLF__LINEAR, CLF__CONSTANT };
-enum clf__products { CLF__PRODUCTS_FP32, CLF__PRODUCTS_BF16 };
+enum clf__training_precision { CLF__TRAINING_FP32, CLF__TRAINING_BF16 };
 enum clf__best { CLF__BEST_LOSS, CLF__BEST_BLEU };
 enum clf__bleu_choice { CLF__BLEU_13A, CLF__BLEU_SPACES, CLF__BLEU_NONE };
 

@@ -78,7 +78,7 @@ static clf_status load_text(struct clf__dataset **out, struct clf__dataset_repor
         .target_path = texts->count > 1 ? texts->items[1] : NULL,
         .device = run->device,
         .kept_bytes = KEPT_BYTES,
-        .pieces = run->settings.tokens,
+        .tokens = run->settings.tokens,
         .max_source_length =
             (int)fmin((double)run->settings.max_source_length, clf__config_longest_source(config)),
         .max_target_length =
@@ -205,7 +205,7 @@ static clf_status open_training(struct clf__run *run)
     struct clf__training_limits limits = limits_of(run);
     struct clf__training_options options = {
         .gemm_precision =
-            run->settings.precision == CLF__PRODUCTS_BF16 ? CLF__PRECISION_BF16 : CLF__PRECISION_FP32,
+            run->settings.precision == CLF__TRAINING_BF16 ? CLF__PRECISION_BF16 : CLF__PRECISION_FP32,
         .seed = (uint64_t)run->settings.seed,
         .smoothing = smoothing_of(run),
         .keeps_padding = clf__architecture_of(config->architecture)->keeps_tied_pad_row &&
@@ -216,7 +216,7 @@ static clf_status open_training(struct clf__run *run)
     const struct clf__gradient_sums_options sums = {
         .most = run->settings.micro_batches,
         .is_any_order = run->settings.fast_reduce,
-        .is_bf16 = run->settings.reduce_precision == CLF__PRODUCTS_BF16,
+        .is_bf16 = run->settings.reduce_precision == CLF__TRAINING_BF16,
     };
     uint64_t device_bytes, before = clf__device_free_bytes(run->device);
     CLF__TRY(clf__transformer_ensure_positions(run->transformer, limits.source_length, limits.target_length));

@@ -71,14 +71,14 @@ static int count_specials(const struct clf__specials *specials)
     return count;
 }
 
-static int is_special(const struct clf__specials *specials, const char *piece)
+static int is_special(const struct clf__specials *specials, const char *token)
 {
     for (int i = 0; specials->first[i]; i++) {
-        if (strcmp(specials->first[i], piece) == 0) {
+        if (strcmp(specials->first[i], token) == 0) {
             return 1;
         }
     }
-    return specials->last && strcmp(specials->last, piece) == 0;
+    return specials->last && strcmp(specials->last, token) == 0;
 }
 
 static clf_status count_line(const struct making *making, struct clf__token_counts *counts,
@@ -141,24 +141,24 @@ static clf_status read_words(struct clf__token_counts *counts, const char *path)
     return status;
 }
 
-static int find_piece(const char *const *pieces, int count, const char *piece)
+static int find_token(const char *const *tokens, int count, const char *token)
 {
     for (int i = 0; i < count; i++) {
-        if (strcmp(pieces[i], piece) == 0) {
+        if (strcmp(tokens[i], token) == 0) {
             return i;
         }
     }
     return -1;
 }
 
-static clf_status write_pieces(struct made *made, const struct making *making, const char *file,
-                               const char *const *pieces, int count)
+static clf_status write_tokens(struct made *made, const struct making *making, const char *file,
+                               const char *const *tokens, int count)
 {
-    *made = (struct made){count, find_piece(pieces, count, "<pad>"), find_piece(pieces, count, "<s>"),
-                          find_piece(pieces, count, "</s>")};
+    *made = (struct made){count, find_token(tokens, count, "<pad>"), find_token(tokens, count, "<s>"),
+                          find_token(tokens, count, "</s>")};
     char *path = NULL;
     CLF__TRY(clf__path_join(&path, making->folder, file));
-    clf_status status = clf__vocabulary_write(path, pieces, count);
+    clf_status status = clf__vocabulary_write(path, tokens, count);
     clf__free(path);
     return status;
 }
@@ -178,22 +178,22 @@ static clf_status write_counted(struct made *made, const struct making *making, 
     const struct clf__specials *specials = &making->specials;
     int special = count_specials(specials), limit = (int)making->settings->vocabulary;
     int size = 0, room = limit > 0 ? limit - (specials->last != NULL) : INT_MAX;
-    const char **pieces = NULL;
-    CLF__TRY(clf__allocate(&pieces, (size_t)counts->count + (size_t)special, sizeof *pieces));
+    const char **tokens = NULL;
+    CLF__TRY(clf__allocate(&tokens, (size_t)counts->count + (size_t)special, sizeof *tokens));
     for (int i = 0; specials->first[i]; i++) {
-        pieces[size++] = specials->first[i];
+        tokens[size++] = specials->first[i];
     }
     for (int i = 0; i < counts->count && size < room; i++) {
         if (!is_special(specials, counts->items[i].token)) {
-            pieces[size++] = counts->items[i].token;
+            tokens[size++] = counts->items[i].token;
         }
     }
     if (specials->last) {
-        pieces[size++] = specials->last;
+        tokens[size++] = specials->last;
     }
     clf_status status =
-        size > special ? write_pieces(made, making, side->file, pieces, size) : fail_empty(making, side);
-    clf__free(pieces);
+        size > special ? write_tokens(made, making, side->file, tokens, size) : fail_empty(making, side);
+    clf__free(tokens);
     return status;
 }
 
@@ -203,7 +203,7 @@ static clf_status copy_vocabulary(struct made *made, const struct making *making
 {
     struct clf__vocabulary vocabulary;
     CLF__TRY(clf__vocabulary_load(&vocabulary, path, 0));
-    clf_status status = write_pieces(made, making, file, vocabulary.tokens, vocabulary.size);
+    clf_status status = write_tokens(made, making, file, vocabulary.tokens, vocabulary.size);
     clf__vocabulary_free(&vocabulary);
     return status;
 }
@@ -324,8 +324,8 @@ static clf_status read_model(struct clf__token_counts *counts, const char *path)
 }
 
 /* Trains a SentencePiece model, writes it under each of its names and adds its tokens, best first. */
-static clf_status learn_pieces(const struct making *making, struct clf__token_counts *counts,
-                               const struct side *side)
+static clf_status learn_subwords(const struct making *making, struct clf__token_counts *counts,
+                                 const struct side *side)
 {
     char *path = NULL, *other = NULL;
     CLF__TRY(clf__path_join(&path, making->folder, side->source ? "source.spm" : "target.spm"));
@@ -354,7 +354,7 @@ static clf_status collect(const struct making *making, struct clf__token_counts 
     if (making->settings->tokens || making->architecture->takes_frames) {
         return count_text(making, counts, side);
     }
-    return learn_pieces(making, counts, side);
+    return learn_subwords(making, counts, side);
 }
 
 static clf_status make_vocabulary(struct made *made, const struct making *making, const struct side *side)

@@ -16,7 +16,7 @@
 enum {
     CLF__WINDOW_SECONDS = 30,
     CLF__WINDOW_SAMPLES = CLF__WINDOW_FRAMES * CLF__FRAME_SAMPLES, /* samples per window */
-    CLF__PIECE_SAMPLES = CLF__WINDOW_SAMPLES + CLF__SILENCE_SAMPLES,
+    CLF__CHUNK_SAMPLES = CLF__WINDOW_SAMPLES + CLF__SILENCE_SAMPLES,
     CLF__FRAMES_A_SECOND = 100,
     CLF__FRAMES_A_TIMESTAMP = 2,
     CLF__MOST_RECORDINGS = 64, /* maximum recordings transcribed concurrently */
@@ -39,7 +39,7 @@ struct clf__windows {
     int64_t frames; /* number of whole frames */
     float peak;     /* maximum of the unscaled frames */
     float *zeros;   /* (CLF__WINDOW_FRAMES, bands) */
-    struct clf__spectrogram spectrogram; /* of CLF__PIECE_SAMPLES samples and CLF__WINDOW_FRAMES frames */
+    struct clf__spectrogram spectrogram; /* of CLF__CHUNK_SAMPLES samples and CLF__WINDOW_FRAMES frames */
 };
 
 clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *device, int bands);

@@ -11,7 +11,7 @@ clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *
     CLF__LOCK_DEVICE(device);
     *windows = (struct clf__windows){.audio = NULL};
     CLF__TRY(clf__spectrogram_create(&windows->spectrogram, device, bands));
-    CLF__TRY(clf__spectrogram_resize(&windows->spectrogram, CLF__PIECE_SAMPLES, CLF__WINDOW_FRAMES));
+    CLF__TRY(clf__spectrogram_resize(&windows->spectrogram, CLF__CHUNK_SAMPLES, CLF__WINDOW_FRAMES));
     return clf__allocate(&windows->zeros, (size_t)CLF__WINDOW_FRAMES * (size_t)bands, sizeof *windows->zeros);
 }
 
@@ -40,7 +40,7 @@ static clf_status hold(struct clf__windows *windows, int64_t first)
         CLF__TRY(begin(windows, windows->audio));
         spent = first;
     }
-    while (spent > 0 || windows->count < CLF__PIECE_SAMPLES) {
+    while (spent > 0 || windows->count < CLF__CHUNK_SAMPLES) {
         int gone = spent < windows->count ? (int)spent : windows->count;
         size_t read = 0;
         windows->count -= gone;
@@ -48,14 +48,14 @@ static clf_status hold(struct clf__windows *windows, int64_t first)
         spent -= gone;
         memmove(samples, samples + gone, (size_t)windows->count * sizeof *samples);
         float *end = samples + windows->count;
-        size_t room = (size_t)(CLF__PIECE_SAMPLES - windows->count);
+        size_t room = (size_t)(CLF__CHUNK_SAMPLES - windows->count);
         if (!windows->ended) {
             CLF__TRY(clf_audio_read(end, &read, windows->audio, room));
             windows->ended = read < room;
             windows->total = windows->first + windows->count + (int64_t)read;
         }
         memset(end + read, 0, (room - read) * sizeof *end);
-        windows->count = CLF__PIECE_SAMPLES;
+        windows->count = CLF__CHUNK_SAMPLES;
     }
     return CLF_OK;
 }
@@ -66,10 +66,10 @@ static clf_status compute(struct clf__windows *windows, struct clf__tensor y, in
     int64_t middle = first * CLF__FRAME_SAMPLES;
     int64_t from = middle > CLF__FRAME_CONTEXT ? middle - CLF__FRAME_CONTEXT : 0;
     const struct clf__frame_range range = {
-        .samples = CLF__PIECE_SAMPLES, .centre = (int)(middle - from), .frames = count};
+        .samples = CLF__CHUNK_SAMPLES, .centre = (int)(middle - from), .frames = count};
     CLF__TRY(hold(windows, from));
     CLF__LOCK_DEVICE(windows->spectrogram.device);
-    CLF__TRY(clf__spectrogram_upload(&windows->spectrogram, CLF__PIECE_SAMPLES));
+    CLF__TRY(clf__spectrogram_upload(&windows->spectrogram, CLF__CHUNK_SAMPLES));
     return clf__spectrogram_compute(&windows->spectrogram, y, &range);
 }
 

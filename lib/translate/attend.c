@@ -51,13 +51,13 @@ static clf_status name_tokens(struct clf_attention_maps *maps, const struct clf_
         if (source->frames != NULL) {
             CLF__TRY(clf__format(&maps->source_tokens[i], "#%d", i + 1));
         } else {
-            const char *piece = clf__tokenizer_source_token(model->tokenizer, source->ids.data[i]);
-            CLF__TRY(clf__copy_string(&maps->source_tokens[i], piece != NULL ? piece : "?"));
+            const char *token = clf__tokenizer_source_token(model->tokenizer, source->ids.data[i]);
+            CLF__TRY(clf__copy_string(&maps->source_tokens[i], token != NULL ? token : "?"));
         }
     }
     for (int i = 0; i < maps->target_count; i++) {
-        const char *piece = clf__tokenizer_target_token(model->tokenizer, inputs[i]);
-        CLF__TRY(clf__copy_string(&maps->target_tokens[i], piece != NULL ? piece : "?"));
+        const char *token = clf__tokenizer_target_token(model->tokenizer, inputs[i]);
+        CLF__TRY(clf__copy_string(&maps->target_tokens[i], token != NULL ? token : "?"));
     }
     return CLF_OK;
 }

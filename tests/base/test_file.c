@@ -55,16 +55,16 @@ static int entries(const char *folder)
 }
 
 /* Contents passed to a read callback, and the expected contents. */
-struct pieces {
+struct tokens {
     const void *bytes;
     size_t taken;
 };
 
-static clf_status check_piece(void *user, const uint8_t *bytes, size_t size)
+static clf_status check_token(void *user, const uint8_t *bytes, size_t size)
 {
-    struct pieces *pieces = user;
-    assert_memory_equal(bytes, (const char *)pieces->bytes + pieces->taken, size);
-    pieces->taken += size;
+    struct tokens *tokens = user;
+    assert_memory_equal(bytes, (const char *)tokens->bytes + tokens->taken, size);
+    tokens->taken += size;
     return CLF_OK;
 }
 
@@ -78,11 +78,11 @@ static void check_contents(const char *path, const void *bytes, size_t size)
     assert_int_equal(read[size], '\0');
     clf__free(read);
     struct clf__file file;
-    struct pieces pieces = {bytes, 0};
+    struct tokens tokens = {bytes, 0};
     assert_ok(clf__file_open(&file, path));
     assert_int_equal(file.size, size);
-    assert_ok(clf__file_each_piece(&file, check_piece, &pieces));
-    assert_int_equal(pieces.taken, size);
+    assert_ok(clf__file_each_block(&file, check_token, &tokens));
+    assert_int_equal(tokens.taken, size);
     uint64_t sum;
     assert_ok(clf__file_checksum(&sum, &file));
     assert_true(sum == clf__checksum(bytes, size));
@@ -227,7 +227,7 @@ static void test_git_lfs_pointer(void **state)
 }
 
 /* Writing in parts; after an abort nothing is left. */
-static void test_writing_in_pieces(void **state)
+static void test_writing_in_blocks(void **state)
 {
     (void)state;
     char *path = support_temporary_path("file");
@@ -315,7 +315,7 @@ static void test_file_that_shrinks(void **state)
          *copy = support_temporary_path("copy");
     char *bytes = support_array(SIZE, 1);
     struct clf__file file, other;
-    struct pieces pieces = {bytes, 0};
+    struct tokens tokens = {bytes, 0};
     int same;
     uint64_t sum;
     assert_ok(clf__file_write(path, bytes, SIZE));
@@ -331,8 +331,8 @@ static void test_file_that_shrinks(void **state)
     assert_fails(clf__file_read_at(&file, 0, bytes, SIZE), CLF_FILE,
                  "was truncated while it was being read; try again");
     assert_fails(clf__file_read_at(&file, LEFT, bytes, 1), CLF_FILE, path);
-    assert_fails(clf__file_each_piece(&file, check_piece, &pieces), CLF_FILE, path);
-    assert_int_equal(pieces.taken, LEFT);
+    assert_fails(clf__file_each_block(&file, check_token, &tokens), CLF_FILE, path);
+    assert_int_equal(tokens.taken, LEFT);
     assert_fails(clf__file_checksum(&sum, &file), CLF_FILE, path);
     assert_fails(clf__file_same(&same, &other, 0, &file, 0, SIZE), CLF_FILE, path);
     clf__file_close(&file);
@@ -357,7 +357,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_reading_fails_with_the_path, support_teardown),
         cmocka_unit_test_teardown(test_git_lfs_pointer, support_teardown),
-        cmocka_unit_test_teardown(test_writing_in_pieces, support_teardown),
+        cmocka_unit_test_teardown(test_writing_in_blocks, support_teardown),
         cmocka_unit_test_teardown(test_a_killed_writer_leaves_nothing, support_teardown),
         cmocka_unit_test_teardown(test_file_that_shrinks, support_teardown),
     };
@@ -365,7 +365,7 @@ int main(void)
         cmocka_unit_test_teardown(test_what_is_written_is_read, support_teardown),
         cmocka_unit_test_teardown(test_taken_names_are_passed_over, support_teardown),
         cmocka_unit_test_teardown(test_a_failed_write_leaves_nothing, support_teardown),
-        cmocka_unit_test_teardown(test_writing_in_pieces, support_teardown),
+        cmocka_unit_test_teardown(test_writing_in_blocks, support_teardown),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed + cmocka_run_group_tests_name("with temporary names", with_names, refuse_nameless, NULL);

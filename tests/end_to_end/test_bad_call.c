@@ -114,7 +114,7 @@ static void test_bench(void **state)
     refuse_call(BENCH "--html -", "--html");
     refuse_call(BENCH "--quick", "--quick");
     refuse_call("bench --stage nosuch",
-                "--stage: must be encode|translate|score|transcribe|train|step|ops|products|attention|start");
+                "--stage: must be encode|translate|score|transcribe|train|step|ops|gemm|attention|start");
     refuse_call("bench --stage train --precision int8", "fp32 or bf16");
     refuse_call("bench extra", "1 argument");
     refuse_call(BENCH "--batch 1,,2", "--batch");
@@ -122,17 +122,17 @@ static void test_bench(void **state)
     refuse_call(BENCH "--batch 0", "--batch");
     refuse_call(BENCH "--batch 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "at most 16");
     refuse_call(BENCH "--repeats 0", "--repeats");
-    refuse_call("bench --stage products --shape 1x2", "--shape: must be shapes of 3 sizes");
-    refuse_call("bench --stage products --shape 1x2x3,", "not \"1x2x3,\"");
-    refuse_call("bench --stage products --shape 1x2x3x4", "--shape: must be");
+    refuse_call("bench --stage gemm --shape 1x2", "--shape: must be shapes of 3 sizes");
+    refuse_call("bench --stage gemm --shape 1x2x3,", "not \"1x2x3,\"");
+    refuse_call("bench --stage gemm --shape 1x2x3x4", "--shape: must be");
     refuse_call("bench --stage attention --shape 1x0x3x4", "--shape: must be shapes of 4 sizes");
     refuse_call("bench --batch-tokens 9", "--stage");
     /* Options that a stage does not use are rejected. */
     static const char *const unused[][2] = {
         {"encode", "--beam 4"},      {"encode", "--min-length 3"},   {"score", "--max-length 3"},
         {"train", "--max-length 3"}, {"step", "--min-length 3"},     {"start", "--batch 1"},
-        {"ops", "--model nosuch"},   {"ops", "--work nosuch"},       {"products", "--tokens"},
-        {"products", "--batch 7"},   {"encode", "--batch-tokens 9"}, {"step", "--shape 1x1x1"},
+        {"ops", "--model nosuch"},   {"ops", "--work nosuch"},       {"gemm", "--tokens"},
+        {"gemm", "--batch 7"},       {"encode", "--batch-tokens 9"}, {"step", "--shape 1x1x1"},
     };
     for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
         const char *flag = unused[i][1];

@@ -325,8 +325,8 @@ static void test_vocabulary_disagrees(void **state)
     json_t *vocabulary = json_load_file(DEMO_MODEL "/vocab.json", 0, NULL);
     for (int change = 0; change < 3; change++) {
         json_t *changed = json_copy(vocabulary);
-        const char *piece = json_object_iter_key(json_object_iter_at(changed, "<pad>"));
-        assert_non_null(piece);
+        const char *token = json_object_iter_key(json_object_iter_at(changed, "<pad>"));
+        assert_non_null(token);
         if (change == 0) {
             json_object_del(changed, "<pad>");
         } else {

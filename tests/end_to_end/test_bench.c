@@ -219,7 +219,7 @@ static void test_page_of_a_stage(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
-    static const char *const stages[] = {"encode --batch 1,2", "products --shape 64x64x64"};
+    static const char *const stages[] = {"encode --batch 1,2", "gemm --shape 64x64x64"};
     for (size_t i = 0; i < 2; i++) {
         char *call =
             process_format("bench --repeats 1 --html %s/page.html --json --stage %s", folder, stages[i]);
@@ -282,7 +282,7 @@ static void test_provider(void **state)
 static void test_products(void **state)
 {
     (void)state;
-    struct process_result result = run_clformer(NULL, "bench --stage products --repeats 1 --precision fp16");
+    struct process_result result = run_clformer(NULL, "bench --stage gemm --repeats 1 --precision fp16");
     assert_int_equal(result.status, 0);
     assert_int_equal(strncmp(result.output, "peak rates: ", 12), 0);
     assert_int_equal(process_count(result.output, "\n"),

@@ -367,7 +367,7 @@ static void test_windows_keep_the_order(void **state)
     assert_int_equal(*left, '\0');
 }
 
-static void test_pieces(void **state)
+static void test_tokens(void **state)
 {
     (void)state;
     struct process_result result = run_clformer("▁Je ▁suis ▁étudiant\n", TRANSLATE "--tokens");
@@ -450,7 +450,7 @@ int main(void)
         cmocka_unit_test_teardown(test_unicode_blanks, support_teardown),
         cmocka_unit_test_teardown(test_invalid_utf8, support_teardown),
         cmocka_unit_test_teardown(test_windows_keep_the_order, support_teardown),
-        cmocka_unit_test_teardown(test_pieces, support_teardown),
+        cmocka_unit_test_teardown(test_tokens, support_teardown),
         cmocka_unit_test_teardown(test_n_best, support_teardown),
         cmocka_unit_test_teardown(test_recorded_lines, support_teardown),
         cmocka_unit_test_teardown(test_batch_sizes, support_teardown),

@@ -158,7 +158,7 @@ static void test_messages(void **state)
     }
 }
 
-/* Multi-byte characters stay whole across the pieces of a stream. */
+/* Multi-byte characters stay whole across the tokens of a stream. */
 static void test_long_texts(void **state)
 {
     (void)state;

@@ -66,7 +66,7 @@ static void free_expected(struct expected *expected)
 }
 
 /* Ids as tokens, without the end token: from SentencePiece's model, otherwise word i + 2 is wi. */
-static struct clf_line write_pieces(const struct clf_model *model, const json_t *ids)
+static struct clf_line write_tokens(const struct clf_model *model, const json_t *ids)
 {
     char *text = support_array(LONGEST, 1);
     size_t used = 0;
@@ -110,7 +110,7 @@ static void check_search(struct clf_model *model, const char *name, const char *
     options.max_length_factor = 2.5;
     struct clf_line lines[MOST_LINES];
     for (int i = 0; i < expected->count; i++) {
-        lines[i] = write_pieces(model, json_object_get(expected->lines[i], "source"));
+        lines[i] = write_tokens(model, json_object_get(expected->lines[i], "source"));
     }
     struct clf_translator *translator;
     struct clf_translation *translations;
@@ -137,8 +137,8 @@ static void check_scores(struct clf_model *model, const char *name, const struct
     options.subwords = 1;
     struct clf_line sources[MOST_LINES], targets[MOST_LINES];
     for (int i = 0; i < expected->count; i++) {
-        sources[i] = write_pieces(model, json_object_get(expected->lines[i], "source"));
-        targets[i] = write_pieces(model, json_object_get(expected->lines[i], "target"));
+        sources[i] = write_tokens(model, json_object_get(expected->lines[i], "source"));
+        targets[i] = write_tokens(model, json_object_get(expected->lines[i], "target"));
     }
     struct clf_translator *translator;
     struct clf_score *scores;
@@ -205,8 +205,8 @@ static void check_int8(const char *name)
     struct clf_translator *translator;
     assert_ok(clf_translator_create(&translator, model, &options));
     for (int i = 0; i < expected.count; i++) {
-        struct clf_line source = write_pieces(model, json_object_get(expected.lines[i], "source"));
-        struct clf_line target = write_pieces(model, json_object_get(expected.lines[i], "target"));
+        struct clf_line source = write_tokens(model, json_object_get(expected.lines[i], "source"));
+        struct clf_line target = write_tokens(model, json_object_get(expected.lines[i], "target"));
         const json_t *wanted = json_object_get(expected.lines[i], "target_log_probabilities");
         struct clf_score *score;
         double sum = 0.0;
@@ -242,7 +242,7 @@ static void check_average(const char *name)
     options.shortlist = "none";
     struct clf_line lines[MOST_LINES];
     for (int i = 0; i < expected.count; i++) {
-        lines[i] = write_pieces(model, json_object_get(expected.lines[i], "source"));
+        lines[i] = write_tokens(model, json_object_get(expected.lines[i], "source"));
     }
     struct clf_translator *translator;
     struct clf_translation *together;

@@ -27,7 +27,7 @@ static void check_dataset(const struct clf__tokenizer *tokenizer, const struct c
                           const char *path)
 {
     struct clf__dataset_options options = {
-        .source_path = path, .pieces = 1, .max_source_length = 12, .max_target_length = 12};
+        .source_path = path, .tokens = 1, .max_source_length = 12, .max_target_length = 12};
     struct clf__dataset_report report;
     struct clf__dataset *dataset;
     clf_status status = clf__dataset_load(&dataset, config, tokenizer, &options, &report);

@@ -4,36 +4,36 @@
 #include "fuzz/files.h"
 #include "text/tokenizers/segmenters/segmenter.h"
 
-enum { MAX_PIECES = 256 };
+enum { MAX_TOKENS = 256 };
 
-struct pieces {
-    char *texts[MAX_PIECES];
+struct tokens {
+    char *texts[MAX_TOKENS];
     int count;
 };
 
-static clf_status keep(void *user, const char *piece, size_t length)
+static clf_status keep(void *user, const char *token, size_t length)
 {
-    struct pieces *pieces = user;
-    if (pieces->count == MAX_PIECES) {
+    struct tokens *tokens = user;
+    if (tokens->count == MAX_TOKENS) {
         abort(); /* more than the text has bytes */
     }
-    return clf__copy_bytes(&pieces->texts[pieces->count++], piece, length);
+    return clf__copy_bytes(&tokens->texts[tokens->count++], token, length);
 }
 
 static void cut_and_join(const void *state)
 {
     static const char text[] = "  Je suis là... aaaaaaaaaaaab abab\tabc'll 12 日本 \xF0\x9F\x98\x80x";
     const struct clf__segmenter *segmenter = &clf__segmenter_byte_level;
-    struct pieces pieces = {.count = 0};
+    struct tokens tokens = {.count = 0};
     char *joined;
-    if (segmenter->segment(state, text, sizeof text - 1, keep, &pieces) != CLF_OK ||
-        segmenter->join(state, &joined, (const char *const *)pieces.texts, pieces.count) != CLF_OK ||
+    if (segmenter->segment(state, text, sizeof text - 1, keep, &tokens) != CLF_OK ||
+        segmenter->join(state, &joined, (const char *const *)tokens.texts, tokens.count) != CLF_OK ||
         strcmp(joined, text) != 0) {
         abort();
     }
     clf__free(joined);
-    for (int i = 0; i < pieces.count; i++) {
-        clf__free(pieces.texts[i]);
+    for (int i = 0; i < tokens.count; i++) {
+        clf__free(tokens.texts[i]);
     }
 }
 
@@ -42,20 +42,20 @@ static void cut_subwords(const void *state)
 {
     static const char text[] = "  Je suis là... aaaaaaaaaaaab abab\tabc'll 12 日本 \xF0\x9F\x98\x80x";
     static const char bare[] = "jesuislà...aaaaaaaaaaaababababc'll12日本\xF0\x9F\x98\x80x";
-    struct pieces pieces = {.count = 0};
+    struct tokens tokens = {.count = 0};
     char all[sizeof text], *end = all;
-    if (clf__segmenter_subwords.segment(state, text, sizeof text - 1, keep, &pieces) != CLF_OK) {
+    if (clf__segmenter_subwords.segment(state, text, sizeof text - 1, keep, &tokens) != CLF_OK) {
         abort();
     }
-    for (int i = 0; i < pieces.count; i++) {
-        size_t length = strlen(pieces.texts[i]);
-        length -= length > 2 && strcmp(pieces.texts[i] + length - 2, "@@") == 0 ? 2 : 0;
+    for (int i = 0; i < tokens.count; i++) {
+        size_t length = strlen(tokens.texts[i]);
+        length -= length > 2 && strcmp(tokens.texts[i] + length - 2, "@@") == 0 ? 2 : 0;
         if (length > (size_t)(all + sizeof all - end)) {
             abort();
         }
-        memcpy(end, pieces.texts[i], length);
+        memcpy(end, tokens.texts[i], length);
         end += length;
-        clf__free(pieces.texts[i]);
+        clf__free(tokens.texts[i]);
     }
     if ((size_t)(end - all) != strlen(bare) || memcmp(all, bare, strlen(bare)) != 0) {
         abort();

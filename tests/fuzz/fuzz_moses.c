@@ -11,11 +11,11 @@
 
 static const char list[] = "nonbreaking_prefix.en", pairs[] = "bpe.model";
 
-static clf_status keep(void *user, const char *piece, size_t length)
+static clf_status keep(void *user, const char *token, size_t length)
 {
-    fuzz_check(length > 0 && memchr(piece, ' ', length) == NULL && memchr(piece, '\0', length) == NULL);
-    fuzz_check(clf__utf8_valid_prefix(piece, length) == length);
-    return clf__token_list_add(user, piece, length, 0);
+    fuzz_check(length > 0 && memchr(token, ' ', length) == NULL && memchr(token, '\0', length) == NULL);
+    fuzz_check(clf__utf8_valid_prefix(token, length) == length);
+    return clf__token_list_add(user, token, length, 0);
 }
 
 /* --- Texts --- */
@@ -44,16 +44,16 @@ static const void *open_language(size_t number)
     return states[row];
 }
 
-static void join(const void *state, const struct clf__token_list *pieces)
+static void join(const void *state, const struct clf__token_list *tokens)
 {
-    const char **items = NULL, *piece = pieces->text;
+    const char **items = NULL, *token = tokens->text;
     char *text;
-    fuzz_check(clf__allocate(&items, (size_t)pieces->count, sizeof *items) == CLF_OK);
-    for (int i = 0; i < pieces->count; i++) {
-        items[i] = piece;
-        piece += strlen(piece) + 1;
+    fuzz_check(clf__allocate(&items, (size_t)tokens->count, sizeof *items) == CLF_OK);
+    for (int i = 0; i < tokens->count; i++) {
+        items[i] = token;
+        token += strlen(token) + 1;
     }
-    fuzz_check(clf__segmenter_moses.join(state, &text, items, pieces->count) == CLF_OK);
+    fuzz_check(clf__segmenter_moses.join(state, &text, items, tokens->count) == CLF_OK);
     fuzz_check(clf__utf8_valid_prefix(text, strlen(text)) == strlen(text));
     clf__free(text);
     clf__free(items);
@@ -81,19 +81,19 @@ static void check_failure(clf_status status, const char *path)
 /* The subwords, without the @@ of all but the last or the </w> of the last, form the word. */
 static void cut_word(const struct clf__pairs *read, struct clf__pairs_work *work, const char *word)
 {
-    struct clf__token_list pieces = {.count = 0};
-    fuzz_check(clf__pairs_cut(read, work, word, strlen(word), keep, &pieces) == CLF_OK && pieces.count > 0);
-    const char *piece = pieces.text, *rest = word;
+    struct clf__token_list tokens = {.count = 0};
+    fuzz_check(clf__pairs_cut(read, work, word, strlen(word), keep, &tokens) == CLF_OK && tokens.count > 0);
+    const char *token = tokens.text, *rest = word;
     int is_fast = read->kind == CLF__PAIRS_FASTBPE;
-    for (int i = 0; i < pieces.count; i++) {
-        const char *end = (i + 1 == pieces.count) == is_fast ? (is_fast ? "</w>" : "@@") : "";
-        size_t size = strlen(piece), own = size - strlen(end);
-        fuzz_check(own <= size && strncmp(rest, piece, own) == 0 && strcmp(piece + own, end) == 0);
+    for (int i = 0; i < tokens.count; i++) {
+        const char *end = (i + 1 == tokens.count) == is_fast ? (is_fast ? "</w>" : "@@") : "";
+        size_t size = strlen(token), own = size - strlen(end);
+        fuzz_check(own <= size && strncmp(rest, token, own) == 0 && strcmp(token + own, end) == 0);
         rest += own;
-        piece += size + 1;
+        token += size + 1;
     }
     fuzz_check(*rest == '\0');
-    clf__token_list_free(&pieces);
+    clf__token_list_free(&tokens);
 }
 
 static void use_pairs(const uint8_t *data, size_t size, enum clf__pairs_kind kind)

@@ -21,10 +21,10 @@ static void seal(uint8_t *bytes, size_t size)
     }
 }
 
-static int32_t id_of(const void *user, int is_target, const char *piece, size_t length)
+static int32_t id_of(const void *user, int is_target, const char *token, size_t length)
 {
     const int *sizes = user;
-    return memchr(piece, '?', length) != NULL ? -1 : (int32_t)length % (sizes[is_target] + 1);
+    return memchr(token, '?', length) != NULL ? -1 : (int32_t)length % (sizes[is_target] + 1);
 }
 
 static void check(struct clf__shortlist *shortlist, const struct clf__shortlist_words *words)

@@ -7,20 +7,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MAX_PIECES = 256 };
+enum { MAX_TOKENS = 256 };
 
-struct pieces {
-    char *texts[MAX_PIECES];
+struct tokens {
+    char *texts[MAX_TOKENS];
     int count;
 };
 
-static clf_status keep(void *user, const char *piece, size_t length)
+static clf_status keep(void *user, const char *token, size_t length)
 {
-    struct pieces *pieces = user;
-    if (pieces->count == MAX_PIECES) {
+    struct tokens *tokens = user;
+    if (tokens->count == MAX_TOKENS) {
         return CLF_OK;
     }
-    return clf__copy_bytes(&pieces->texts[pieces->count++], piece, length);
+    return clf__copy_bytes(&tokens->texts[tokens->count++], token, length);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -34,14 +34,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         return 0;
     }
-    struct pieces pieces = {0};
-    if (clf__sentencepiece_encode(model, text, sizeof text - 1, keep, &pieces) == CLF_OK) {
+    struct tokens tokens = {0};
+    if (clf__sentencepiece_encode(model, text, sizeof text - 1, keep, &tokens) == CLF_OK) {
         char *joined;
-        clf__sentencepiece_decode(model, &joined, (const char *const *)pieces.texts, pieces.count);
+        clf__sentencepiece_decode(model, &joined, (const char *const *)tokens.texts, tokens.count);
         clf__free(joined);
     }
-    for (int i = 0; i < pieces.count; i++) {
-        clf__free(pieces.texts[i]);
+    for (int i = 0; i < tokens.count; i++) {
+        clf__free(tokens.texts[i]);
     }
     clf__sentencepiece_free(model);
     return 0;

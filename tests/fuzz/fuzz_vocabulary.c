@@ -18,8 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     for (int id = 0; id < vocabulary.size; id++) {
-        const char *piece = vocabulary.tokens[id];
-        if (clf__vocabulary_id(&vocabulary, piece, strlen(piece)) != id) {
+        const char *token = vocabulary.tokens[id];
+        if (clf__vocabulary_id(&vocabulary, token, strlen(token)) != id) {
             abort();
         }
     }

@@ -56,7 +56,7 @@ static inline struct clf_device *native_device(int variant, int instructions, en
 /* Returns whether the GEMM rounds x like the weight. */
 static inline int rounds_operands(const struct clf_device *device, enum clf__precision precision)
 {
-    return (precision == CLF__PRECISION_BF16 && clf__has_bf16_products(device)) ||
+    return (precision == CLF__PRECISION_BF16 && clf__has_bf16_gemm(device)) ||
            (precision == CLF__PRECISION_FP16 && clf__caps_have_matrix(clf__device_caps(device)));
 }
 

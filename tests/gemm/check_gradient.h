@@ -55,7 +55,7 @@ static inline void check_input_gradient(struct clf_device *device, struct gradie
     float *residual = support_uniform_array(&random, count, 1.0f);
     struct clf__weight *weight = make_weight(device, w, outputs, inputs);
     assert_ok(clf__weight_multiply_in(weight, check.precision));
-    enum clf__precision products = clf__products_precision(weight);
+    enum clf__precision products = clf__gemm_precision(weight);
     struct framed dy_frame = make_framed(device, rows, outputs, check.offset, check.gap, dy);
     struct framed dx_frame = make_framed(device, rows, inputs, 2 * check.offset, 2 * check.gap,
                                          check.residual == RESIDUAL_IN_PLACE ? residual : NULL);
@@ -92,7 +92,7 @@ static inline void check_weight_gradient(struct clf_device *device, struct gradi
     double *expected = support_array(count, sizeof *expected);
     struct clf__weight *gradient = make_zero(device, outputs, inputs);
     assert_ok(clf__weight_multiply_in(gradient, check.precision));
-    enum clf__precision products = clf__products_precision(gradient);
+    enum clf__precision products = clf__gemm_precision(gradient);
     for (int time = 0; time < 2; time++) {
         float *dy = support_uniform_array(&random, (size_t)rows * (size_t)outputs, 1.0f);
         float *x = support_uniform_array(&random, (size_t)rows * (size_t)inputs, 1.0f);

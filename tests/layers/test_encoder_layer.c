@@ -104,7 +104,7 @@ static void test_rounded_rows(void **state)
     options.profile = 1;
     struct clf_device *device;
     assert_ok(clf_device_open(&device, NULL, &options));
-    if (!clf__has_bf16_products(device)) {
+    if (!clf__has_bf16_gemm(device)) {
         clf_device_close(device);
         skip(); /* nothing is rounded: bf16 only stores weights there */
     }

@@ -33,7 +33,7 @@ void preload_must(cl_int error, const char *what)
 
 /* From the largest block to the smallest, so that few work-items suffice. */
 #define LINE(...) #__VA_ARGS__ "\n"
-#define PIECE(NAME, BYTES)                                                                                   \
+#define UNIT(NAME, BYTES)                                                                                    \
     LINE(struct NAME { uchar bytes[BYTES]; };)                                                               \
     LINE(__kernel void copy_##NAME(__global uchar *to, ulong begin, const __global uchar *from,              \
                                    ulong from_begin) {                                                       \
@@ -44,14 +44,14 @@ void preload_must(cl_int error, const char *what)
         uchar never_written[BYTES];                                                                          \
         *(__global struct NAME *)(to + begin + get_global_id(0) * (BYTES)) = *(struct NAME *)never_written;  \
     })
-static const char source[] = PIECE(page, 4096) PIECE(line, 64) PIECE(word, 4) PIECE(byte, 1);
+static const char source[] = UNIT(page, 4096) UNIT(line, 64) UNIT(word, 4) UNIT(byte, 1);
 static const struct {
     size_t bytes;
     const char *copy, *forget;
-} pieces[] = {{4096, "copy_page", "forget_page"},
-              {64, "copy_line", "forget_line"},
-              {4, "copy_word", "forget_word"},
-              {1, "copy_byte", "forget_byte"}};
+} units[] = {{4096, "copy_page", "forget_page"},
+             {64, "copy_line", "forget_line"},
+             {4, "copy_word", "forget_word"},
+             {1, "copy_byte", "forget_byte"}};
 
 /* The kernels of each context; never released, so that no other context gets the same address. */
 enum { MAX_CONTEXTS = 256 };
@@ -113,13 +113,13 @@ static void run(cl_command_queue queue, cl_mem to, cl_ulong begin, cl_mem from, 
                 size_t bytes)
 {
     cl_program program = program_of(context_of(to));
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        size_t count = bytes / pieces[i].bytes, group = 1;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t count = bytes / units[i].bytes, group = 1;
         if (count == 0) {
             continue;
         }
         cl_int error = CL_SUCCESS;
-        cl_kernel kernel = REAL(clCreateKernel)(program, from ? pieces[i].copy : pieces[i].forget, &error);
+        cl_kernel kernel = REAL(clCreateKernel)(program, from ? units[i].copy : units[i].forget, &error);
         preload_must(error, "taking a copying kernel");
         preload_must(REAL(clSetKernelArg)(kernel, 0, sizeof to, &to), "setting an argument");
         preload_must(REAL(clSetKernelArg)(kernel, 1, sizeof begin, &begin), "setting an argument");
@@ -132,9 +132,9 @@ static void run(cl_command_queue queue, cl_mem to, cl_ulong begin, cl_mem from, 
                      "copying");
         preload_must(REAL(clFinish)(queue), "copying");
         REAL(clReleaseKernel)(kernel);
-        begin += count * pieces[i].bytes;
-        from_begin += count * pieces[i].bytes;
-        bytes -= count * pieces[i].bytes;
+        begin += count * units[i].bytes;
+        from_begin += count * units[i].bytes;
+        bytes -= count * units[i].bytes;
     }
 }
 

@@ -73,7 +73,7 @@ static void test_frames(void **state)
 }
 
 /* A frame has equal bits in a part of a recording, with 200 samples around it. */
-static void test_pieces(void **state)
+static void test_tokens(void **state)
 {
     (void)state;
     enum { SAMPLES = 4000, FRAMES = 25, BANDS = 80, FROM = 9, SOME = 7 };
@@ -169,7 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_frames, support_teardown),
-        cmocka_unit_test_teardown(test_pieces, support_teardown),
+        cmocka_unit_test_teardown(test_tokens, support_teardown),
         cmocka_unit_test_teardown(test_silence_and_nan, support_teardown),
         cmocka_unit_test_teardown(test_scale, support_teardown),
         cmocka_unit_test_teardown(test_filters, support_teardown),

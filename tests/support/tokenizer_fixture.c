@@ -18,7 +18,7 @@ const struct clf__tokenizer_options tokenizer_word_options = {
 const char tokenizer_word_file[] =
     "{\"<pad>\": 0, \"<unk>\": 1, \"<s>\": 2, \"</s>\": 3, \"a\": 4, \"b\u00e9\": 5, \">>a<<\": 6}";
 
-const struct clf__tokenizer_options tokenizer_piece_options = {
+const struct clf__tokenizer_options tokenizer_subword_options = {
     .source_vocabulary = 151,
     .target_vocabulary = 151,
     .source_start_id = -1,
@@ -50,11 +50,11 @@ struct clf__tokenizer *tokenizer_load_words(const struct clf__tokenizer_options 
     return tokenizer_load(folder, options);
 }
 
-clf_status tokenizer_add_piece(void *user, const char *piece, size_t length)
+clf_status tokenizer_add_token(void *user, const char *token, size_t length)
 {
     char *text = user;
     size_t used = strlen(text);
-    memcpy(text + used, piece, length);
+    memcpy(text + used, token, length);
     strcpy(text + used + length, "/");
     return CLF_OK;
 }

@@ -11,7 +11,7 @@ extern const struct clf__tokenizer_options tokenizer_word_options;
 extern const char tokenizer_word_file[];
 
 /* tests/fixtures/text/shared: SentencePiece, one vocabulary. */
-extern const struct clf__tokenizer_options tokenizer_piece_options;
+extern const struct clf__tokenizer_options tokenizer_subword_options;
 
 void tokenizer_write(const char *folder, const char *name, const char *text);
 struct clf__tokenizer *tokenizer_load(const char *folder, const struct clf__tokenizer_options *options);
@@ -19,7 +19,7 @@ struct clf__tokenizer *tokenizer_load(const char *folder, const struct clf__toke
 struct clf__tokenizer *tokenizer_load_words(const struct clf__tokenizer_options *options);
 
 /* A clf__token_function that appends tokens to its user, a text, each followed by a slash. */
-clf_status tokenizer_add_piece(void *user, const char *piece, size_t length);
+clf_status tokenizer_add_token(void *user, const char *token, size_t length);
 
 #define assert_ids(ids, ...)                                                                                 \
     do {                                                                                                     \

@@ -83,15 +83,15 @@ static void check_line(const struct clf__tokenizer *tokenizer, const json_t *lin
     clf__ids_free(&ids);
 }
 
-static void check_language(const struct clf__tokenizer *tokenizer, const char *piece)
+static void check_language(const struct clf__tokenizer *tokenizer, const char *token)
 {
     struct clf__framing framing;
-    int is_marked = strncmp(piece, "__", 2) == 0;
+    int is_marked = strncmp(token, "__", 2) == 0;
     char code[32] = {0};
-    size_t size = strlen(piece);
-    memcpy(code, piece + 2 * is_marked, size - (size_t)(4 * is_marked));
+    size_t size = strlen(token);
+    memcpy(code, token + 2 * is_marked, size - (size_t)(4 * is_marked));
     assert_ok(clf__tokenizer_frame(&framing, tokenizer, code, code));
-    int32_t id = clf__tokenizer_target_id(tokenizer, piece);
+    int32_t id = clf__tokenizer_target_id(tokenizer, token);
     assert_true(id >= 0);
     assert_true(framing.forced_first == id || framing.decoder_start == id);
     assert_true(framing.before[0] == id || framing.behind[1] == id);

@@ -123,9 +123,9 @@ static void check_frame(const struct clf__tokenizer *tokenizer, const char *sour
     assert_int_equal(framing.decoder_start, expected.decoder_start);
 }
 
-static int32_t id_of(const struct clf__tokenizer *tokenizer, const char *piece)
+static int32_t id_of(const struct clf__tokenizer *tokenizer, const char *token)
 {
-    int32_t id = clf__tokenizer_target_id(tokenizer, piece);
+    int32_t id = clf__tokenizer_target_id(tokenizer, token);
     assert_true(id >= 0);
     return id;
 }
@@ -185,7 +185,7 @@ static void test_languages_in_text(void **state)
 {
     (void)state;
     check_word(support_fixture("text/t5"), &folders[6].options, "fr", "<2fr> Je suis");
-    struct clf__tokenizer_options marian = tokenizer_piece_options;
+    struct clf__tokenizer_options marian = tokenizer_subword_options;
     check_word(support_fixture("text/shared"), &marian, "fr", ">>fr<< I am");
     marian.class_name = "MarianTokenizer";
     struct clf__tokenizer *words = tokenizer_load_words(&tokenizer_word_options);
@@ -277,7 +277,7 @@ static void test_which_class(void **state)
     clf__tokenizer_free(tokenizer);
 }
 
-static void test_rows_behind_the_pieces(void **state)
+static void test_rows_behind_the_tokens(void **state)
 {
     (void)state;
     struct clf__tokenizer *tokenizer = load("text/t5");
@@ -437,7 +437,7 @@ int main(void)
         cmocka_unit_test(test_languages_in_text),
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_which_class),
-        cmocka_unit_test(test_rows_behind_the_pieces),
+        cmocka_unit_test(test_rows_behind_the_tokens),
         cmocka_unit_test(test_bad_folders),
         cmocka_unit_test(test_every_allocation_may_fail),
     };

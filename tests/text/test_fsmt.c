@@ -81,13 +81,13 @@ static void test_fsmt_pairs(void **state)
         struct clf__segmenter_folder settings = {
             .path = folder, .model = "merges.txt", .source_language = "en", .target_language = "de"};
         void *side;
-        char pieces[64] = "";
+        char tokens[64] = "";
         tokenizer_write(folder, "merges.txt", cases[i].merges);
         tokenizer_write(folder, "nonbreaking_prefix.en", "");
         assert_ok(clf__segmenter_fsmt.open(&side, &settings, 0));
-        assert_ok(clf__segmenter_fsmt.segment(side, cases[i].text, strlen(cases[i].text), tokenizer_add_piece,
-                                              pieces));
-        assert_string_equal(pieces, cases[i].tokens);
+        assert_ok(clf__segmenter_fsmt.segment(side, cases[i].text, strlen(cases[i].text), tokenizer_add_token,
+                                              tokens));
+        assert_string_equal(tokens, cases[i].tokens);
         clf__segmenter_fsmt.free(side);
     }
 }

@@ -11,9 +11,9 @@
 
 enum { BYTES = 256, ROWS = 266 };
 
-static void add(struct clf__token_list *pieces, const char *piece)
+static void add(struct clf__token_list *tokens, const char *token)
 {
-    assert_ok(clf__token_list_add(pieces, piece, strlen(piece), 0));
+    assert_ok(clf__token_list_add(tokens, token, strlen(token), 0));
 }
 
 /* Tokens for all bytes except `left_out`, longer tokens, an empty token, and special tokens. */
@@ -29,18 +29,18 @@ static struct clf__vocabulary make_vocabulary(int left_out)
                                        "<|startoftranscript|>",
                                        "<|en|>",
                                        "<|notimestamps|>"};
-    struct clf__token_list pieces = {.count = 0};
+    struct clf__token_list tokens = {.count = 0};
     struct clf__vocabulary vocabulary;
     for (int byte = 0; byte < BYTES; byte++) {
-        char piece[3] = {0};
-        piece[clf__byte_pairs_character(piece, byte)] = '\0';
-        add(&pieces, byte == left_out ? "none" : piece);
+        char token[3] = {0};
+        token[clf__byte_pairs_character(token, byte)] = '\0';
+        add(&tokens, byte == left_out ? "none" : token);
     }
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        add(&pieces, more[i]);
+        add(&tokens, more[i]);
     }
-    assert_int_equal(pieces.count, ROWS);
-    assert_ok(clf__vocabulary_take(&vocabulary, &pieces, "/folder/vocabulary.txt"));
+    assert_int_equal(tokens.count, ROWS);
+    assert_ok(clf__vocabulary_take(&vocabulary, &tokens, "/folder/vocabulary.txt"));
     return vocabulary;
 }
 

@@ -191,14 +191,14 @@ static void test_other_model(void **state)
 
 /* Target token i is "t" and i, source token i is "s" and i; others are unknown: 1 for the source, 2 for the
    target. */
-static int32_t id_of(const void *user, int is_target, const char *piece, size_t length)
+static int32_t id_of(const void *user, int is_target, const char *token, size_t length)
 {
     (void)user;
     int32_t id = 0;
     for (size_t i = 1; i < length; i++) {
-        id = 10 * id + (piece[i] - '0');
+        id = 10 * id + (token[i] - '0');
     }
-    int is_known = piece[0] == (is_target ? 't' : 's') && id < (is_target ? TARGET : SOURCE);
+    int is_known = token[0] == (is_target ? 't' : 's') && id < (is_target ? TARGET : SOURCE);
     return is_known ? id : is_target ? 2 : 1;
 }
 

@@ -18,11 +18,11 @@ static int32_t longest(const struct clf__token_finder *found, const char *text)
     int32_t id = -1;
     size_t size = 0;
     for (int i = 0; i < found->count; i++) {
-        const struct clf__finder_token *piece = &found->items[i];
-        if (strncmp(piece->text, text, piece->size) == 0 &&
-            (id < 0 || piece->size > size || (piece->size == size && piece->id < id))) {
-            id = piece->id;
-            size = piece->size;
+        const struct clf__finder_token *token = &found->items[i];
+        if (strncmp(token->text, text, token->size) == 0 &&
+            (id < 0 || token->size > size || (token->size == size && token->id < id))) {
+            id = token->id;
+            size = token->size;
         }
     }
     return id;
@@ -38,15 +38,15 @@ static void draw(char *out, int most, struct support_random *random)
     out[length] = '\0';
 }
 
-static void test_longest_piece(void **state)
+static void test_longest_token(void **state)
 {
     (void)state;
-    enum { ROUNDS = 200, PIECES = 30, LONGEST = 7, TEXT = 40 };
+    enum { ROUNDS = 200, TOKENS = 30, LONGEST = 7, TEXT = 40 };
     struct support_random random = {1};
     for (int round = 0; round < ROUNDS; round++) {
         struct clf__token_finder found = {.count = 0};
         char text[TEXT + 1];
-        for (int id = 0; id < PIECES; id++) {
+        for (int id = 0; id < TOKENS; id++) {
             draw(text, LONGEST, &random);
             add(&found, text, id);
         }
@@ -69,16 +69,16 @@ static void test_longest_piece(void **state)
 }
 
 /* The time is linear in the length of a line, not multiplied by the number of tokens. */
-static void test_many_pieces_that_begin_alike(void **state)
+static void test_many_tokens_that_begin_alike(void **state)
 {
     (void)state;
-    enum { PIECES = 200000, LENGTH = 100000, MOST_SECONDS = 20 };
+    enum { TOKENS = 200000, LENGTH = 100000, MOST_SECONDS = 20 };
     struct clf__token_finder found = {.count = 0};
     struct clf__token_match match;
-    char piece[16], *text = support_array(LENGTH, 1);
-    for (int id = 0; id < PIECES; id++) {
-        snprintf(piece, sizeof piece, "aa%06d", id);
-        add(&found, piece, id);
+    char token[16], *text = support_array(LENGTH, 1);
+    for (int id = 0; id < TOKENS; id++) {
+        snprintf(token, sizeof token, "aa%06d", id);
+        add(&found, token, id);
     }
     clf__token_finder_sort(&found);
     memset(text, 'a', LENGTH);
@@ -94,8 +94,8 @@ static void test_many_pieces_that_begin_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_longest_piece),
-        cmocka_unit_test_teardown(test_many_pieces_that_begin_alike, support_teardown),
+        cmocka_unit_test(test_longest_token),
+        cmocka_unit_test_teardown(test_many_tokens_that_begin_alike, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

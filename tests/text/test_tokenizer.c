@@ -85,7 +85,7 @@ static void test_lines_that_are_not_utf8(void **state)
     (void)state;
     struct clf__tokenizer *tokenizers[] = {
         tokenizer_load_words(&tokenizer_word_options),
-        tokenizer_load(support_fixture("text/shared"), &tokenizer_piece_options)};
+        tokenizer_load(support_fixture("text/shared"), &tokenizer_subword_options)};
     for (int i = 0; i < 2; i++) {
         struct clf__ids ids = {0};
         assert_fails(clf__tokenizer_encode(tokenizers[i], &ids, "ab\xffz", 4, 0, 0), CLF_TEXT, "offset 2");
@@ -100,7 +100,7 @@ static void test_lines_that_are_not_utf8(void **state)
 }
 
 /* A folder with the files of the small one-vocabulary model. */
-static const char *piece_folder(void)
+static const char *token_folder(void)
 {
     const char *folder = support_temporary_folder();
     copy_file(folder, "vocab.json", support_fixture("text/shared/vocab.json"));
@@ -112,7 +112,7 @@ static const char *piece_folder(void)
 static void check_refused(const char *folder, clf_status status, const char *part)
 {
     struct clf__tokenizer *tokenizer;
-    assert_fails(clf__tokenizer_load(&tokenizer, folder, &tokenizer_piece_options), status, part);
+    assert_fails(clf__tokenizer_load(&tokenizer, folder, &tokenizer_subword_options), status, part);
     assert_null(tokenizer);
 }
 
@@ -121,19 +121,19 @@ static void test_missing_and_damaged_files(void **state)
     (void)state;
     static const char *const names[] = {"source.spm", "target.spm", "vocab.json"};
     for (int i = 0; i < 3; i++) {
-        const char *folder = piece_folder();
+        const char *folder = token_folder();
         remove_file(folder, names[i]);
         check_refused(folder, CLF_FILE, names[i]);
         assert_non_null(
             strstr(clf_last_error(), "; download the file again, or save the model with its tokenizer"));
-        folder = piece_folder();
+        folder = token_folder();
         tokenizer_write(folder, names[i], "");
         check_refused(folder, CLF_FORMAT, names[i]);
-        folder = piece_folder();
+        folder = token_folder();
         tokenizer_write(folder, names[i], "nothing that is known");
         check_refused(folder, CLF_FORMAT, names[i]);
     }
-    const char *folder = piece_folder();
+    const char *folder = token_folder();
     remove_file(folder, "source.spm");
     remove_file(folder, "target.spm");
     check_refused(folder, CLF_FILE, "source.spm: the file is missing, but the vocabulary contains");
@@ -153,8 +153,8 @@ static void test_missing_and_damaged_files(void **state)
         assert_non_null(strstr(clf_last_error(), "is a symbolic link to a missing file"));
         assert_int_equal(unlink(link), 0);
     }
-    folder = piece_folder();
-    struct clf__tokenizer_options options = tokenizer_piece_options;
+    folder = token_folder();
+    struct clf__tokenizer_options options = tokenizer_subword_options;
     options.source_vocabulary = options.target_vocabulary = 150; /* the last token has no row */
     struct clf__tokenizer *tokenizer = tokenizer_load(folder, &options);
     const char *last = clf__tokenizer_target_token(tokenizer, 150);
@@ -184,9 +184,9 @@ static void test_tokenizer_config(void **state)
         {"{\"model_max_length\": 512, \"unk_token\": {\"content\": \"<unk>\", \"lstrip\": false}}", 512},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *folder = piece_folder();
+        const char *folder = token_folder();
         tokenizer_write(folder, "tokenizer_config.json", rows[i].text);
-        struct clf__tokenizer *tokenizer = tokenizer_load(folder, &tokenizer_piece_options);
+        struct clf__tokenizer *tokenizer = tokenizer_load(folder, &tokenizer_subword_options);
         assert_int_equal(clf__tokenizer_max_length(tokenizer), rows[i].max_length);
         clf__tokenizer_free(tokenizer);
     }
@@ -199,7 +199,7 @@ static void test_tokenizer_config(void **state)
         "{\"clean_up_tokenization_spaces\": 1}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const char *folder = piece_folder();
+        const char *folder = token_folder();
         tokenizer_write(folder, "tokenizer_config.json", bad[i]);
         check_refused(folder, CLF_FORMAT, "tokenizer_config.json");
     }
@@ -230,7 +230,7 @@ static clf_status load_encode_decode(const char *folder, const struct clf__token
 static void test_every_allocation_may_fail(void **state)
 {
     (void)state;
-    struct clf__tokenizer_options two = tokenizer_piece_options;
+    struct clf__tokenizer_options two = tokenizer_subword_options;
     two.separate = 1;
     two.source_vocabulary = 194;
     two.target_vocabulary = 394;
@@ -238,7 +238,7 @@ static void test_every_allocation_may_fail(void **state)
     tokenizer_write(words, "vocab.json", tokenizer_word_file);
     const char *folders[] = {words, CLF_SOURCE_FOLDER "/tests/fixtures/text/shared",
                              CLF_SOURCE_FOLDER "/tests/fixtures/text/separate"};
-    const struct clf__tokenizer_options *options[] = {&tokenizer_word_options, &tokenizer_piece_options,
+    const struct clf__tokenizer_options *options[] = {&tokenizer_word_options, &tokenizer_subword_options,
                                                       &two};
     for (int i = 0; i < 3; i++) {
         clf__memory_fail_at(0);

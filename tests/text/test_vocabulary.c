@@ -24,21 +24,21 @@ static clf_status load(struct clf__vocabulary *vocabulary, const char *text, int
     return clf__vocabulary_load(vocabulary, path, size);
 }
 
-static int32_t id_of(const struct clf__vocabulary *vocabulary, const char *piece)
+static int32_t id_of(const struct clf__vocabulary *vocabulary, const char *token)
 {
-    return clf__vocabulary_id(vocabulary, piece, strlen(piece));
+    return clf__vocabulary_id(vocabulary, token, strlen(token));
 }
 
-static void test_pieces_and_ids(void **state)
+static void test_tokens_and_ids(void **state)
 {
     (void)state;
     struct clf__vocabulary vocabulary;
     assert_ok(load(&vocabulary, "{\"b\": 3, \"\": 0, \"\\u2581a\": 2, \"ab\": 1, \"\\ud83d\\ude00\": 4}", 5));
     assert_int_equal(vocabulary.size, 5);
-    static const char *const pieces[] = {"", "ab", "\u2581a", "b", "\U0001F600"};
+    static const char *const tokens[] = {"", "ab", "\u2581a", "b", "\U0001F600"};
     for (int id = 0; id < 5; id++) {
-        assert_string_equal(vocabulary.tokens[id], pieces[id]);
-        assert_int_equal(id_of(&vocabulary, pieces[id]), id);
+        assert_string_equal(vocabulary.tokens[id], tokens[id]);
+        assert_int_equal(id_of(&vocabulary, tokens[id]), id);
     }
     assert_int_equal(id_of(&vocabulary, "a"), -1);
     assert_int_equal(id_of(&vocabulary, "abc"), -1);
@@ -155,14 +155,14 @@ static void test_bad_files(void **state)
 }
 
 /* Files that are not JSON. */
-static void test_pieces_that_are_not_utf8(void **state)
+static void test_tokens_that_are_not_utf8(void **state)
 {
     (void)state;
-    struct clf__token_list pieces = {0};
+    struct clf__token_list tokens = {0};
     struct clf__vocabulary vocabulary;
-    assert_ok(clf__token_list_add(&pieces, "a\xc3\xa9", 3, 0));
-    assert_ok(clf__token_list_add(&pieces, "b\xc3", 2, 0));
-    assert_fails(clf__vocabulary_take(&vocabulary, &pieces, "vocab.txt"), CLF_FORMAT,
+    assert_ok(clf__token_list_add(&tokens, "a\xc3\xa9", 3, 0));
+    assert_ok(clf__token_list_add(&tokens, "b\xc3", 2, 0));
+    assert_fails(clf__vocabulary_take(&vocabulary, &tokens, "vocab.txt"), CLF_FORMAT,
                  "vocab.txt: token 1 (\"b\\xc3\") is not UTF-8; download the file again");
 }
 
@@ -188,12 +188,12 @@ static void test_every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces_and_ids),
+        cmocka_unit_test(test_tokens_and_ids),
         cmocka_unit_test_teardown(test_as_many_as_there_are, support_teardown),
         cmocka_unit_test_teardown(test_a_large_vocabulary, support_teardown),
         cmocka_unit_test_teardown(test_a_vocabulary_made_to_collide, support_teardown),
         cmocka_unit_test_teardown(test_bad_files, support_teardown),
-        cmocka_unit_test(test_pieces_that_are_not_utf8),
+        cmocka_unit_test(test_tokens_that_are_not_utf8),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, choose_path, NULL);

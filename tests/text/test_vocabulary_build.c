@@ -8,12 +8,12 @@
 #include "base/memory.h"
 #include "text/tokenizers/vocabulary.h"
 
-static void add(struct clf__token_counts *counts, const char *piece)
+static void add(struct clf__token_counts *counts, const char *token)
 {
-    assert_ok(clf__token_counts_add(counts, piece, strlen(piece)));
+    assert_ok(clf__token_counts_add(counts, token, strlen(token)));
 }
 
-static void test_pieces_made_to_collide(void **state)
+static void test_tokens_made_to_collide(void **state)
 {
     (void)state;
     enum { SIZE = 16384 };
@@ -37,9 +37,9 @@ static void test_order(void **state)
 {
     (void)state;
     struct clf__token_counts counts = {0};
-    static const char *const pieces[] = {"b", "a", "\u00e9", "a", "aa", "b", "c", "c", "c"};
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        add(&counts, pieces[i]);
+    static const char *const tokens[] = {"b", "a", "\u00e9", "a", "aa", "b", "c", "c", "c"};
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        add(&counts, tokens[i]);
     }
     assert_int_equal(counts.count, 5);
     static const char *const first[] = {"b", "a", "\u00e9", "aa", "c"};
@@ -66,9 +66,9 @@ static void test_many(void **state)
     struct clf__token_counts counts = {0};
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < MANY; i++) {
-            char piece[16];
-            snprintf(piece, sizeof piece, "w%d", i);
-            add(&counts, piece);
+            char token[16];
+            snprintf(token, sizeof token, "w%d", i);
+            add(&counts, token);
         }
     }
     assert_int_equal(counts.count, MANY);
@@ -81,14 +81,14 @@ static void test_many(void **state)
 static void test_written_and_read(void **state)
 {
     (void)state;
-    static const char *const pieces[] = {"</s>", "\"", "\\", "\u2581\u00e9", "\x01", "\U0001F600", "/"};
+    static const char *const tokens[] = {"</s>", "\"", "\\", "\u2581\u00e9", "\x01", "\U0001F600", "/"};
     char path[512];
     snprintf(path, sizeof path, "%s/vocab.json", support_temporary_folder());
-    assert_ok(clf__vocabulary_write(path, pieces, 7));
+    assert_ok(clf__vocabulary_write(path, tokens, 7));
     struct clf__vocabulary vocabulary;
     assert_ok(clf__vocabulary_load(&vocabulary, path, 7));
     for (int i = 0; i < 7; i++) {
-        assert_string_equal(vocabulary.tokens[i], pieces[i]);
+        assert_string_equal(vocabulary.tokens[i], tokens[i]);
     }
     clf__vocabulary_free(&vocabulary);
 }
@@ -103,9 +103,9 @@ static void test_no_memory(void **state)
         clf__memory_fail_at(n);
         status = CLF_OK;
         for (int i = 0; i < 1100 && status == CLF_OK; i++) {
-            char piece[16];
-            snprintf(piece, sizeof piece, "w%d", i);
-            status = clf__token_counts_add(&counts, piece, strlen(piece));
+            char token[16];
+            snprintf(token, sizeof token, "w%d", i);
+            status = clf__token_counts_add(&counts, token, strlen(token));
         }
         clf__memory_fail_at(0);
         assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
@@ -116,7 +116,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces_made_to_collide),
+        cmocka_unit_test(test_tokens_made_to_collide),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_written_and_read),

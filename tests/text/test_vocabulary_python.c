@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "text/tokenizers/vocabulary.h"
 
-static void test_pieces_stay_apart(void **state)
+static void test_tokens_stay_apart(void **state)
 {
     (void)state;
     static const char text[] = "{\"a\": 0, \"\\u0000\": 3, \"\\u0000\\u0000\": 1, \"\": 2, \"\\ud83d\": 4,"
@@ -27,7 +27,7 @@ static void test_pieces_stay_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_pieces_stay_apart, support_teardown),
+        cmocka_unit_test_teardown(test_tokens_stay_apart, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void load_tokenizer(struct loaded *loaded, enum clf__architecture_id id, 
     write_text(folder, "vocab.json", letters);
     assert_ok(clf__tokenizer_load(&loaded->tokenizer, folder, &options));
     loaded->options =
-        (struct clf__dataset_options){.pieces = 1, .max_source_length = 6, .max_target_length = 6};
+        (struct clf__dataset_options){.tokens = 1, .max_source_length = 6, .max_target_length = 6};
 }
 
 static clf_status load(struct loaded *loaded)

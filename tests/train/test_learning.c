@@ -103,7 +103,7 @@ static void test_speech_trains(void **state)
 }
 
 /* Returns -log p per label of whole targets, from the public functions. */
-static double score(const char *folder, const char *const *lines, int count, int pieces)
+static double score(const char *folder, const char *const *lines, int count, int tokens)
 {
     struct clf_model *model;
     struct clf_translator *translator;
@@ -118,7 +118,7 @@ static double score(const char *folder, const char *const *lines, int count, int
     }
     assert_ok(clf_model_load(&model, digits_device(), folder, NULL));
     clf_translate_options_init(&options, model);
-    options.subwords = pieces;
+    options.subwords = tokens;
     assert_ok(clf_translator_create(&translator, model, &options));
     assert_ok(clf_score(&scores, translator, sources, targets, count));
     double nll = 0;

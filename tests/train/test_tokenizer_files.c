@@ -44,7 +44,7 @@ static void make_and_load(struct made *made, const struct clf__settings *making)
 }
 
 /* Checks the target's tokens from `first` on, separated by spaces. */
-static void assert_pieces(const struct made *made, int first, const char *expected)
+static void assert_tokens(const struct made *made, int first, const char *expected)
 {
     char text[512] = "";
     for (int id = first; id < made->description.target_vocabulary; id++) {
@@ -66,7 +66,7 @@ static void test_words(void **state)
     static const struct {
         enum clf__architecture_id architecture;
         int size, pad_id, start_id, end_id;
-        const char *pieces;
+        const char *tokens;
     } cases[] = {
         {CLF__PAPER, 0, 1, 0, 2, "<s> <pad> </s> <unk> a the b y z \xc3\xa9"},
         {CLF__PAPER, 7, 1, 0, 2, "<s> <pad> </s> <unk> a the b"},
@@ -89,7 +89,7 @@ static void test_words(void **state)
         assert_int_equal(made.description.start_id, cases[i].start_id);
         assert_int_equal(made.description.end_id, cases[i].end_id);
         assert_false(made.description.separate_vocabularies);
-        assert_pieces(&made, 0, cases[i].pieces);
+        assert_tokens(&made, 0, cases[i].tokens);
         clf__tokenizer_free(made.tokenizer);
     }
 }
@@ -111,7 +111,7 @@ static void test_two_vocabularies(void **state)
         assert_int_equal(made.description.source_vocabulary, special + 4);
         assert_int_equal(made.description.target_vocabulary, special + 5);
         assert_int_equal(made.description.pad_id, i == 0 ? 1 : 2);
-        assert_pieces(&made, special, "a b the y z");
+        assert_tokens(&made, special, "a b the y z");
         assert_string_equal(clf__tokenizer_source_token(made.tokenizer, special), "a");
         assert_string_equal(clf__tokenizer_source_token(made.tokenizer, special + 1), "the");
         clf__tokenizer_free(made.tokenizer);
@@ -130,7 +130,7 @@ static void test_given_vocabularies(void **state)
                                           "a 3\n");
     struct made made;
     make_and_load(&made, &making);
-    assert_pieces(&made, 0,
+    assert_tokens(&made, 0,
                   "<s> <pad> </s> <unk> z \u2581"
                   "a the");
     clf__tokenizer_free(made.tokenizer);
@@ -138,7 +138,7 @@ static void test_given_vocabularies(void **state)
     making.source_vocabulary =
         write_text(folder, "words.json", "{\"w\": 1, \"<s>\": 3, \"</s>\": 0, \"<pad>\": 2}");
     make_and_load(&made, &making);
-    assert_pieces(&made, 0, "</s> w <pad> <s>");
+    assert_tokens(&made, 0, "</s> w <pad> <s>");
     assert_int_equal(made.description.start_id, 3);
     assert_int_equal(made.description.end_id, 0);
     clf__tokenizer_free(made.tokenizer);
@@ -172,7 +172,7 @@ static void test_characters(void **state)
     struct made made;
     make_and_load(&made, &making);
     assert_int_equal(made.description.source_vocabulary, 0);
-    assert_pieces(&made, 0, "<s> <pad> </s> <unk> a b | \xc3\xa9");
+    assert_tokens(&made, 0, "<s> <pad> </s> <unk> a b | \xc3\xa9");
     struct clf__ids ids = {0};
     assert_ok(clf__tokenizer_encode(made.tokenizer, &ids, "b  a\xc3\xa9x ", 7, 1, 0));
     static const int32_t expected[] = {5, 6, 4, 7, 3, 2};
@@ -193,7 +193,7 @@ static void test_characters(void **state)
     making.separate_vocabularies = 0;
     making.tokens = 1;
     make_and_load(&made, &making);
-    assert_pieces(&made, 0,
+    assert_tokens(&made, 0,
                   "<s> <pad> </s> <unk> a ab b \xc3\xa9"
                   "a");
     clf__tokenizer_free(made.tokenizer);
@@ -240,7 +240,7 @@ static void assert_round_trip(const struct made *made, const char *text)
     clf__ids_free(&ids);
 }
 
-static void test_pieces(void **state)
+static void test_tokens(void **state)
 {
     (void)state;
     char source[512], target[512];
@@ -271,7 +271,7 @@ static void test_pieces(void **state)
     clf__names_free(&names);
 }
 
-static void test_pieces_of_each_side(void **state)
+static void test_tokens_of_each_side(void **state)
 {
     (void)state;
     char source[512], target[512];
@@ -293,7 +293,7 @@ static void test_pieces_of_each_side(void **state)
 
 /* SentencePiece errors are reported in terms of the requested vocabulary; text without a word gives an error
  * instead of ending the process. */
-static void test_text_without_pieces(void **state)
+static void test_text_without_tokens(void **state)
 {
     (void)state;
     const char *folder = support_temporary_folder();
@@ -367,9 +367,9 @@ int main(void)
         cmocka_unit_test_teardown(test_two_vocabularies, support_teardown),
         cmocka_unit_test_teardown(test_given_vocabularies, support_teardown),
         cmocka_unit_test_teardown(test_characters, support_teardown),
-        cmocka_unit_test_teardown(test_pieces, support_teardown),
-        cmocka_unit_test_teardown(test_pieces_of_each_side, support_teardown),
-        cmocka_unit_test_teardown(test_text_without_pieces, support_teardown),
+        cmocka_unit_test_teardown(test_tokens, support_teardown),
+        cmocka_unit_test_teardown(test_tokens_of_each_side, support_teardown),
+        cmocka_unit_test_teardown(test_text_without_tokens, support_teardown),
         cmocka_unit_test_teardown(test_no_room, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
     };

@@ -13,7 +13,7 @@
 
 enum { LONGEST = 2048 };
 
-/* Writes ids as words of vocab.json, in the format of `pieces`. */
+/* Writes ids as words of vocab.json, in the format of `tokens`. */
 static struct clf_line write_words(const json_t *ids)
 {
     char *text = support_array(LONGEST, 1);

@@ -415,7 +415,7 @@ static void test_alternatives_behind_a_language(void **state)
 /* Text streamed to a callback, by line. */
 struct heard {
     char text[LINES][4096];
-    int pieces;
+    int tokens;
 };
 
 static void hear(int line, const char *text, size_t size, void *user)
@@ -427,7 +427,7 @@ static void hear(int line, const char *text, size_t size, void *user)
     assert_int_equal(clf__utf8_valid_prefix(text, size), size); /* never a partial character */
     memcpy(heard->text[line] + used, text, size);
     heard->text[line][used + size] = '\0';
-    heard->pieces++;
+    heard->tokens++;
 }
 
 /* The streamed parts form the translation for every tokenizer; random models produce bytes, too. */
@@ -443,10 +443,10 @@ static void test_streaming(void **state)
         struct clf_model *model;
         snprintf(path, sizeof path, CLF_SOURCE_FOLDER "/%s", folders[i]);
         assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), path, NULL));
-        int pieces = 0;
+        int tokens = 0;
         for (int seed = 0; seed < 8; seed++) {
             struct clf_translate_options options;
-            struct heard heard = {.pieces = 0};
+            struct heard heard = {.tokens = 0};
             clf_translate_options_init(&options, model);
             options.beam = options.n_best = 1;
             options.sample = seed > 0;
@@ -458,11 +458,11 @@ static void test_streaming(void **state)
             for (int line = 0; line < LINES; line++) {
                 assert_string_equal(heard.text[line], translations[line].hypotheses[0].text);
             }
-            pieces += heard.pieces;
+            tokens += heard.tokens;
             clf_translations_free(translations, LINES);
         }
-        print_message("%s: %d pieces\n", folders[i], pieces);
-        assert_true(pieces > 2 * 8 * LINES);
+        print_message("%s: %d tokens\n", folders[i], tokens);
+        assert_true(tokens > 2 * 8 * LINES);
         clf_model_free(model);
     }
 }

@@ -45,7 +45,7 @@ static void test_demo_model(void **state)
     assert_int_equal(integer(model, "configuration", "encoder_d_k"), 32);
     assert_int_equal(integer(model, "generation", "beam"), 4);
     assert_int_equal(integer(model, "generation", "max_length"), 255);
-    assert_int_equal(integer(model, "tokenizer", "target_pieces"), 4000);
+    assert_int_equal(integer(model, "tokenizer", "target_vocabulary_size"), 4000);
     assert_string_equal(json_string_value(json_object_get(json_object_get(model, "tokenizer"), "kind")),
                         "sentencepiece");
     const json_t *tensors = json_object_get(model, "tensors");

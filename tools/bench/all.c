@@ -71,13 +71,13 @@ static int list_jobs(struct job *jobs, char precisions[][16])
     count += list_stages(jobs + count, "fp32", "native", NULL);
     jobs[count++] = (struct job){"start", "fp32", "native", NULL, "3", JOB_ALONE, NULL};
     for (int i = 1; i < precision_count; i++) {
-        jobs[count++] = (struct job){"products", precisions[i], "native", NULL, NULL, JOB_ALONE, NULL};
+        jobs[count++] = (struct job){"gemm", precisions[i], "native", NULL, NULL, JOB_ALONE, NULL};
         count += list_stages(jobs + count, precisions[i], "native", NULL);
     }
     count += list_training(jobs + count, "fp32");
     count += list_training(jobs + count, "bf16");
     count += list_stages(jobs + count, "fp32", "clblast", "3");
-    jobs[count++] = (struct job){"products", "fp32", "clblast", NULL, "2", JOB_ALONE, NULL};
+    jobs[count++] = (struct job){"gemm", "fp32", "clblast", NULL, "2", JOB_ALONE, NULL};
     return count;
 }
 
@@ -85,7 +85,7 @@ static int list_jobs(struct job *jobs, char precisions[][16])
 static int list_quick_jobs(struct job *jobs)
 {
     int count = list_stages(jobs, "fp32", "native", "2");
-    jobs[count++] = (struct job){"products", "fp32", "native", NULL, "2", JOB_ALONE, "2048x512x512"};
+    jobs[count++] = (struct job){"gemm", "fp32", "native", NULL, "2", JOB_ALONE, "2048x512x512"};
     jobs[count++] = (struct job){"translate", "int8", "native", "1,8,64", "2", JOB_ALONE, NULL};
     return count;
 }
@@ -177,10 +177,10 @@ static int run_job(struct run *run, const struct job *job, double seconds)
     bench_words_pair(&words, "--stage", job->stage);
     struct flags flags = run->call->flags;
     flags.device = run->device;
-    int has_model = strcmp(job->stage, "ops") != 0 && strcmp(job->stage, "products") != 0;
+    int has_model = strcmp(job->stage, "ops") != 0 && strcmp(job->stage, "gemm") != 0;
     if (!has_model) {
         flags.model = NULL;
-        flags.pieces = 0;
+        flags.tokens = 0;
     }
     bench_words_setting(&words, &flags);
     bench_words_pair(&words, "--precision", job->precision); /* overrides the precision set above */

@@ -37,7 +37,7 @@ static const char help[] =
     "  train      a training step: forward, backward, Adam; each line is its own translation\n"
     "  step       one greedy decoding step, and its memory bandwidth relative to a stream read\n"
     "  ops        every op with the shapes of Transformer-base, relative to the measured peak rates\n"
-    "  products   GEMM in a --precision; --shape MxNxK: M rows times a weight of N outputs and K inputs\n"
+    "  gemm       GEMM in a --precision; --shape MxNxK: M rows times a weight of N outputs and K inputs\n"
     "  attention  attention; --shape BxTxHxW: B sequences of T tokens, H heads of width W\n"
     "  start      the time from process start to the first line, with warm and with empty caches\n"
     "\n"
@@ -47,7 +47,7 @@ static const char help[] =
     "  $ clformer bench --merge here.json there.json --html both.html\n"
     "  $ clformer bench --stage translate --batch 1,8,64 --beam 1,4\n"
     "  $ clformer bench --stage translate -d 0,1 --batch 64,4096 --work lines.txt\n"
-    "  $ clformer bench --stage products --precision fp16 --shape 2048x512x512,64x512x512\n"
+    "  $ clformer bench --stage gemm --precision fp16 --shape 2048x512x512,64x512x512\n"
     "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
 
 /* Returns 1 if flags are set that apply only to a single stage. */
@@ -68,7 +68,7 @@ static int check_whole(const struct flags *flags)
 
 static int stage_has_model(int stage)
 {
-    return stage != BENCH_OPS && stage != BENCH_PRODUCTS && stage != BENCH_ATTENTION;
+    return stage != BENCH_OPS && stage != BENCH_GEMM && stage != BENCH_ATTENTION;
 }
 
 /* Rejects flags that have no effect on the stage. */
@@ -82,13 +82,13 @@ static int check_stage(const struct flags *flags)
     } checks[] = {
         {"model", flags->model != NULL, has_model},
         {"work", flags->work != NULL, has_model},
-        {"tokens", flags->pieces, has_lines},
+        {"tokens", flags->tokens, has_lines},
         {"batch", flags->batches != NULL, has_model && flags->stage != BENCH_START},
         {"batch-tokens", flags->batch_tokens >= 0, is_search || flags->stage == BENCH_SCORE},
         {"beam", flags->beams != NULL, is_search || hears},
         {"min-length", flags->min_length >= 0, is_search || hears},
         {"max-length", flags->max_length >= 0, is_search || hears},
-        {"shape", flags->shapes != NULL, flags->stage == BENCH_PRODUCTS || flags->stage == BENCH_ATTENTION},
+        {"shape", flags->shapes != NULL, flags->stage == BENCH_GEMM || flags->stage == BENCH_ATTENTION},
     };
     char stage[16];
     flags_choice(stage, sizeof stage, "stage", flags->stage);
@@ -119,7 +119,7 @@ static int check_merge(const struct flags *flags)
                        options->gemm != CLF_GEMM_AUTO || options->attention != CLF_ATTENTION_AUTO ||
                        options->instructions != CLF_INSTRUCTIONS_AUTO;
     int is_of_stage = flags->stage >= 0 || flags->quick || flags->repeats >= 0 || names_case(flags);
-    int is_of_work = flags->model != NULL || flags->work != NULL || flags->pieces;
+    int is_of_work = flags->model != NULL || flags->work != NULL || flags->tokens;
     return is_of_device || is_of_stage || is_of_work
                ? report_wrong_call("--merge: measures nothing; give only files, --json and --html")
                : -1;
@@ -155,7 +155,7 @@ static int check_call(struct bench_call *call)
         status = bench_parse_numbers(&call->beams, "beam", flags->beams != NULL ? flags->beams : "1,4");
     }
     if (status < 0 && flags->shapes != NULL) {
-        status = bench_parse_shapes(&call->shapes, flags->shapes, flags->stage == BENCH_PRODUCTS ? 3 : 4);
+        status = bench_parse_shapes(&call->shapes, flags->shapes, flags->stage == BENCH_GEMM ? 3 : 4);
     }
     return status;
 }
@@ -193,7 +193,7 @@ static int run(struct bench_call *call)
     case BENCH_TRANSCRIBE:
         return bench_transcribe_run(call);
     case BENCH_OPS:
-    case BENCH_PRODUCTS:
+    case BENCH_GEMM:
     case BENCH_ATTENTION:
         return bench_ops_run(call);
     case BENCH_START:

@@ -19,7 +19,7 @@ enum bench_stage {
     BENCH_TRAIN,
     BENCH_STEP,
     BENCH_OPS,
-    BENCH_PRODUCTS,
+    BENCH_GEMM,
     BENCH_ATTENTION,
     BENCH_START
 };
@@ -66,7 +66,7 @@ int bench_step_run(struct bench_call *call, const struct setup *setup, const str
 /* Times the stage "transcribe" for each batch size and beam; the work is a recording. Returns an exit status.
  */
 int bench_transcribe_run(struct bench_call *call);
-/* Times the stages "ops", "products" and "attention", which need no model. Returns an exit status. */
+/* Times the stages "ops", "gemm" and "attention", which need no model. Returns an exit status. */
 int bench_ops_run(struct bench_call *call);
 
 /* Times the stage "start", with warm and with empty caches. Returns an exit status. */

@@ -1,4 +1,4 @@
-/* The stages "ops", "products" and "attention": times ops and relates them to the peak rates of the device.
+/* The stages "ops", "gemm" and "attention": times ops and relates them to the peak rates of the device.
  */
 #include "timings/ops.h"
 
@@ -101,7 +101,7 @@ int bench_ops_run(struct bench_call *call)
     }
     struct op_choice choice = {
         .precision = clf__precision_of(flags.model_options.precision),
-        .group = flags.stage == BENCH_PRODUCTS    ? OP_PRODUCTS
+        .group = flags.stage == BENCH_GEMM        ? OP_GEMM
                  : flags.stage == BENCH_ATTENTION ? OP_ATTENTION
                                                   : OP_ALL,
         .shapes = call->shapes.list,

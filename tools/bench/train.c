@@ -41,7 +41,7 @@ static int is_blank(const struct clf_line *line)
 static clf_status read_line(struct clf__ids *ids, const struct clf_model *model, const struct flags *flags,
                             const struct clf_line *line, int is_target)
 {
-    return clf__tokenizer_encode(model->tokenizer, ids, line->text, line->size, is_target, flags->pieces);
+    return clf__tokenizer_encode(model->tokenizer, ids, line->text, line->size, is_target, flags->tokens);
 }
 
 static clf_status append(struct side *side, int index, const struct clf__ids *ids)

@@ -39,7 +39,7 @@ void bench_words_setting(struct bench_words *words, const struct flags *flags)
     add_choice(words, "--attention", (int)options->attention);
     add_choice(words, "--instructions", (int)options->instructions);
     add_choice(words, "--precision", (int)flags->model_options.precision);
-    if (flags->pieces) {
+    if (flags->tokens) {
         bench_words_add(words, "--tokens");
     }
 }

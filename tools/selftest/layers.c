@@ -16,13 +16,13 @@ static const float score_scale = 0.25f, epsilon = 1e-5f;
 
 /* In the order of the layer: input and output projections of both attentions, then both layers of the
  * feed-forward network. */
-enum { SELF_INPUT, SELF_OUTPUT, CROSS_INPUT, CROSS_OUTPUT, UP, DOWN, PRODUCTS };
-static const int shapes[PRODUCTS][2] = {
+enum { SELF_INPUT, SELF_OUTPUT, CROSS_INPUT, CROSS_OUTPUT, UP, DOWN, LINEARS };
+static const int shapes[LINEARS][2] = {
     {2 * KEYS + VALUES, D}, {D, VALUES}, {KEYS, D}, {D, VALUES}, {F, D}, {D, F}};
 
 /* A post-norm layer and the inputs of a step, on the host. Each row has a separate history. */
 struct step {
-    const float *weights[PRODUCTS], *biases[PRODUCTS];
+    const float *weights[LINEARS], *biases[LINEARS];
     const float *gammas[3], *betas[3];
     const float *x;             /* (ROWS, D) */
     const float *keys, *values; /* (ROWS * POSITIONS, ..), ordered by cache row */
@@ -34,7 +34,7 @@ static const int32_t cross_ranges[2 * 4] = {0, 2, 0, 7, 2, 1, 7, 4};
 static struct step make_step(struct trial *trial)
 {
     struct step step = {.x = trial_uniform(trial, ROWS * D, 1.0f)};
-    for (int i = 0; i < PRODUCTS; i++) {
+    for (int i = 0; i < LINEARS; i++) {
         int outputs = shapes[i][0], inputs = shapes[i][1];
         step.weights[i] = trial_uniform(trial, (size_t)outputs * (size_t)inputs, 0.3f);
         step.biases[i] = trial_uniform(trial, (size_t)outputs, 0.5f);
@@ -152,10 +152,10 @@ static void make_layer(struct clf__layer *layer, struct trial *trial, const stru
     *layer = (struct clf__layer){.mixer = {.kind = &clf__self_attention_mixer, .attention.heads = heads},
                                  .cross_attention.heads = heads,
                                  .feed_forward = {.activation = CLF__RELU, .width = F}};
-    struct clf__linear *linears[PRODUCTS] = {&layer->mixer.attention.input, &layer->mixer.attention.output,
-                                             &layer->cross_attention.input, &layer->cross_attention.output,
-                                             &layer->feed_forward.up,       &layer->feed_forward.down};
-    for (int i = 0; i < PRODUCTS; i++) {
+    struct clf__linear *linears[LINEARS] = {&layer->mixer.attention.input, &layer->mixer.attention.output,
+                                            &layer->cross_attention.input, &layer->cross_attention.output,
+                                            &layer->feed_forward.up,       &layer->feed_forward.down};
+    for (int i = 0; i < LINEARS; i++) {
         struct clf__weight_part part = {step->weights[i], shapes[i][0]};
         struct clf__weight_source source = {&part, 1, shapes[i][1], precision, "the self-test"};
         RUN(trial, clf__linear_create(linears[i], trial->device, &source, step->biases[i]));

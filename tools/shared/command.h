@@ -64,7 +64,7 @@ struct flags {
     const char *shortlist, *length_decay;
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
-    int pieces; /* --tokens */
+    int tokens; /* --tokens */
     const char *source_language, *target_language;
     const char *task;
     int split_sentences;

@@ -49,8 +49,8 @@ json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int cou
 {
     json_t *array = json_array();
     for (int i = 0; i < count; i++) {
-        const char *piece = clf_model_token(model, ids[i]);
-        array = result_append(array, result_text(piece, strlen(piece)));
+        const char *token = clf_model_token(model, ids[i]);
+        array = result_append(array, result_text(token, strlen(token)));
     }
     return array;
 }

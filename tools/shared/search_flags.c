@@ -201,7 +201,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     }
     override_real(&options->max_length_factor, flags->max_length_factor);
     options->shortlist = flags->shortlist;
-    options->subwords = flags->pieces;
+    options->subwords = flags->tokens;
     options->split_sentences = flags->split_sentences;
     options->replace_unknown = flags->replace_unknown;
     if (flags->alignments) { /* the second-to-last layer gives the best alignments (Garg et al. 2019) */

@@ -25,7 +25,7 @@ struct turns {
 
 static int is_measured(const struct tune_result *result)
 {
-    return !result->is_wrong && !result->is_slow && result->pieces > 0;
+    return !result->is_wrong && !result->is_slow && result->cases > 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static clf_status time_piece(double *seconds, const struct turns *turns, int candidate, int piece)
+static clf_status time_case(double *seconds, const struct turns *turns, int candidate, int case_index)
 {
     const struct tune_work *work = turns->work;
     if (signals_interrupted(NULL)) {
@@ -42,10 +42,10 @@ static clf_status time_piece(double *seconds, const struct turns *turns, int can
     }
     CLF__TRY(work->select(work->context, turns->results[candidate].value));
     double start = seconds_now();
-    for (int i = 0; i < turns->runs[piece]; i++) {
-        CLF__TRY(work->run(work->context, piece));
+    for (int i = 0; i < turns->runs[case_index]; i++) {
+        CLF__TRY(work->run(work->context, case_index));
     }
-    *seconds = (seconds_now() - start) / turns->runs[piece];
+    *seconds = (seconds_now() - start) / turns->runs[case_index];
     return CLF_OK;
 }
 
@@ -56,21 +56,21 @@ static clf_status leave_out_slow(struct turns *turns, const struct tune_patience
     for (int i = 0; i < turns->count; i++) {
         struct tune_result *result = &turns->results[i];
         double sum = 0;
-        for (int piece = 0; piece < turns->work->cases && is_measured(result); piece++) {
+        for (int case_index = 0; case_index < turns->work->cases && is_measured(result); case_index++) {
             double seconds = 0;
-            if (turns->is_alike[i][piece]) {
+            if (turns->is_alike[i][case_index]) {
                 continue;
             }
-            CLF__TRY(time_piece(&seconds, turns, i, piece));
+            CLF__TRY(time_case(&seconds, turns, i, case_index));
             seconds = seconds > 1e-9 ? seconds : 1e-9;
-            first[piece] = i == 0 ? seconds : first[piece];
-            sum += log(seconds / first[piece]);
+            first[case_index] = i == 0 ? seconds : first[case_index];
+            sum += log(seconds / first[case_index]);
         }
-        result->is_slow = result->pieces > 0 && exp(sum / result->pieces) > hopeless;
+        result->is_slow = result->cases > 0 && exp(sum / result->cases) > hopeless;
     }
-    for (int piece = 0; piece < turns->work->cases; piece++) {
-        double runs = ceil(patience->seconds / first[piece]);
-        turns->runs[piece] = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : (int)runs;
+    for (int case_index = 0; case_index < turns->work->cases; case_index++) {
+        double runs = ceil(patience->seconds / first[case_index]);
+        turns->runs[case_index] = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : (int)runs;
     }
     return CLF_OK;
 }
@@ -80,15 +80,15 @@ static clf_status warm_up(struct turns *turns, const struct tune_patience *patie
 {
     const struct tune_work *work = turns->work;
     for (int i = 0; i < turns->count; i++) {
-        for (int piece = 0; piece < work->cases && !turns->results[i].is_wrong; piece++) {
+        for (int case_index = 0; case_index < work->cases && !turns->results[i].is_wrong; case_index++) {
             double seconds = 0;
             int is_right = 0;
-            if (turns->is_alike[i][piece]) {
+            if (turns->is_alike[i][case_index]) {
                 continue;
             }
-            turns->runs[piece] = 1;
-            CLF__TRY(time_piece(&seconds, turns, i, piece));
-            CLF__TRY(work->check(work->context, piece, i == 0, &is_right));
+            turns->runs[case_index] = 1;
+            CLF__TRY(time_case(&seconds, turns, i, case_index));
+            CLF__TRY(work->check(work->context, case_index, i == 0, &is_right));
             turns->results[i].is_wrong = !is_right;
         }
     }
@@ -113,11 +113,12 @@ static clf_status take_turns(struct turns *turns, struct progress *progress, con
 {
     for (int round = 0; round < turns->rounds; round++) {
         show(progress, name, round + 1, turns->rounds);
-        for (int piece = 0; piece < turns->work->cases; piece++) {
+        for (int case_index = 0; case_index < turns->work->cases; case_index++) {
             for (int i = 0; i < turns->count; i++) {
                 int candidate = (round + i) % turns->count;
-                if (is_measured(&turns->results[candidate]) && !turns->is_alike[candidate][piece]) {
-                    CLF__TRY(time_piece(&turns->seconds[candidate][piece][round], turns, candidate, piece));
+                if (is_measured(&turns->results[candidate]) && !turns->is_alike[candidate][case_index]) {
+                    CLF__TRY(time_case(&turns->seconds[candidate][case_index][round], turns, candidate,
+                                       case_index));
                 }
             }
         }
@@ -132,12 +133,13 @@ static void conclude(struct turns *turns, int candidate)
     struct tune_result *result = &turns->results[candidate];
     for (int round = 0; round < rounds; round++) {
         double sum = 0;
-        for (int piece = 0; piece < cases; piece++) {
-            if (!turns->is_alike[candidate][piece]) {
-                sum += log(turns->seconds[candidate][piece][round] / turns->seconds[0][piece][round]);
+        for (int case_index = 0; case_index < cases; case_index++) {
+            if (!turns->is_alike[candidate][case_index]) {
+                sum +=
+                    log(turns->seconds[candidate][case_index][round] / turns->seconds[0][case_index][round]);
             }
         }
-        ratios[round] = exp(sum / result->pieces);
+        ratios[round] = exp(sum / result->cases);
     }
     qsort(ratios, (size_t)rounds, sizeof *ratios, compare);
     result->ratio = ratios[rounds / 2];
@@ -148,8 +150,8 @@ static void conclude(struct turns *turns, int candidate)
 /* Adds up the median times. Sorts the times, so all ratios must have been computed before. */
 static void add_up(struct turns *turns, int candidate)
 {
-    for (int piece = 0; piece < turns->work->cases; piece++) {
-        double *seconds = turns->seconds[turns->is_alike[candidate][piece] ? 0 : candidate][piece];
+    for (int case_index = 0; case_index < turns->work->cases; case_index++) {
+        double *seconds = turns->seconds[turns->is_alike[candidate][case_index] ? 0 : candidate][case_index];
         qsort(seconds, (size_t)turns->rounds, sizeof *seconds, compare);
         turns->results[candidate].seconds += seconds[turns->rounds / 2];
     }
@@ -169,11 +171,11 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
     turns->rounds = patience->rounds;
     for (int i = 0; i < count; i++) {
         results[i] = (struct tune_result){.value = candidates[i]};
-        for (int piece = 0; piece < work->cases; piece++) {
+        for (int case_index = 0; case_index < work->cases; case_index++) {
             int is_alike = i > 0 && work->is_alike != NULL &&
-                           work->is_alike(work->context, piece, candidates[i], candidates[0]);
-            turns->is_alike[i][piece] = is_alike;
-            results[i].pieces += !is_alike;
+                           work->is_alike(work->context, case_index, candidates[i], candidates[0]);
+            turns->is_alike[i][case_index] = is_alike;
+            results[i].cases += !is_alike;
         }
     }
     show(progress, name, 0, patience->rounds);
@@ -201,7 +203,7 @@ int tune_best(const struct tune_result *results, int count)
     for (int i = 1; i < count; i++) {
         int is_sure = is_measured(&results[i]) && 1 - results[i].ratio > least_gain &&
                       1 - results[i].ratio > results[i].spread;
-        double gain = is_sure ? -log(results[i].ratio) * results[i].pieces : 0;
+        double gain = is_sure ? -log(results[i].ratio) * results[i].cases : 0;
         if (gain > most) {
             best = i;
             most = gain;

@@ -221,7 +221,7 @@ static clf_status check_steps(float **expected, const struct tune_session *sessi
 
 /* Numbers of rows of the cases. */
 static const int step_rows[] = {1, 4, 8, 16, 32, 64};
-enum { STEP_PIECES = sizeof step_rows / sizeof *step_rows };
+enum { STEP_CASES = sizeof step_rows / sizeof *step_rows };
 
 static clf_status select_steps(void *context, int value)
 {
@@ -230,28 +230,29 @@ static clf_status select_steps(void *context, int value)
     return CLF_OK;
 }
 
-static int are_steps_alike(void *context, int piece, int value, int other)
+static int are_steps_alike(void *context, int case_index, int value, int other)
 {
     (void)context;
-    return (step_rows[piece] <= value) == (step_rows[piece] <= other);
+    return (step_rows[case_index] <= value) == (step_rows[case_index] <= other);
 }
 
-static clf_status run_steps(void *context, int piece)
+static clf_status run_steps(void *context, int case_index)
 {
     struct tune_steps *steps = context;
-    return decode(steps->session, step_rows[piece]);
+    return decode(steps->session, step_rows[case_index]);
 }
 
-static clf_status compare_steps(void *context, int piece, int is_first, int *is_right)
+static clf_status compare_steps(void *context, int case_index, int is_first, int *is_right)
 {
     struct tune_steps *steps = context;
-    return check_steps(&steps->expected[piece], steps->session, step_rows[piece], is_first, 0, is_right);
+    return check_steps(&steps->expected[case_index], steps->session, step_rows[case_index], is_first, 0,
+                       is_right);
 }
 
 void tune_steps_work(struct tune_work *out, struct tune_steps *steps)
 {
     int cases = 0;
-    while (cases < STEP_PIECES && step_rows[cases] <= steps->session->sources) {
+    while (cases < STEP_CASES && step_rows[cases] <= steps->session->sources) {
         cases++;
     }
     *out = (struct tune_work){.context = steps,
@@ -290,18 +291,18 @@ static clf_status select_batch(void *context, int value)
     return CLF_OK;
 }
 
-static int are_batches_alike(void *context, int piece, int value, int other)
+static int are_batches_alike(void *context, int case_index, int value, int other)
 {
-    (void)piece;
+    (void)case_index;
     return batch_rows(context, value) == batch_rows(context, other);
 }
 
 /* Translations are longer than STEPS, so each batch is decoded several times. */
-static clf_status run_batches(void *context, int piece)
+static clf_status run_batches(void *context, int case_index)
 {
     enum { DECODES = 4 };
     const struct tune_batches *batches = context;
-    (void)piece;
+    (void)case_index;
     for (int first = 0; first < batches->session->sources; first += batches->rows) {
         int rows = clf__min_int(batches->rows, batches->session->sources - first);
         CLF__TRY(encode(batches->session, rows));
@@ -313,12 +314,12 @@ static clf_status run_batches(void *context, int piece)
 }
 
 /* Compares the results of the first rows, which every batch size has. */
-static clf_status compare_batches(void *context, int piece, int is_first, int *is_right)
+static clf_status compare_batches(void *context, int case_index, int is_first, int *is_right)
 {
     struct tune_batches *batches = context;
     const float *values = batches->session->values;
     size_t count = (size_t)clf__min_int(batches->session->sources, SOURCES) * CANDIDATES;
-    (void)piece;
+    (void)case_index;
     if (is_first && batches->expected == NULL) {
         CLF__TRY(clf__allocate(&batches->expected, count, sizeof *batches->expected));
         memcpy(batches->expected, values, count * sizeof *values);
@@ -343,7 +344,7 @@ void tune_batches_free(struct tune_batches *batches)
 }
 
 /* Cases of choices: one line and many, encoded and decoded. */
-enum { ENCODE_ONE, ENCODE_MANY, DECODE_ONE, DECODE_MANY, CHOICE_PIECES };
+enum { ENCODE_ONE, ENCODE_MANY, DECODE_ONE, DECODE_MANY, CHOICE_CASES };
 
 static clf_status select_choice(void *context, int value)
 {
@@ -355,34 +356,35 @@ static clf_status select_choice(void *context, int value)
     return CLF_OK;
 }
 
-static int rows_of(const struct tune_session *session, int piece)
+static int rows_of(const struct tune_session *session, int case_index)
 {
-    return piece == ENCODE_ONE || piece == DECODE_ONE ? 1 : session->sources;
+    return case_index == ENCODE_ONE || case_index == DECODE_ONE ? 1 : session->sources;
 }
 
-static clf_status run_choice(void *context, int piece)
+static clf_status run_choice(void *context, int case_index)
 {
     struct tune_choices *choices = context;
     struct tune_session *session = choices->sessions[choices->at];
-    int rows = rows_of(session, piece);
-    return piece <= ENCODE_MANY ? encode(session, rows) : decode(session, rows);
+    int rows = rows_of(session, case_index);
+    return case_index <= ENCODE_MANY ? encode(session, rows) : decode(session, rows);
 }
 
 /* The results of encoding are compared through the results of the steps. */
-static clf_status compare_choice(void *context, int piece, int is_first, int *is_right)
+static clf_status compare_choice(void *context, int case_index, int is_first, int *is_right)
 {
     struct tune_choices *choices = context;
     struct tune_session *session = choices->sessions[choices->at];
     *is_right = 1;
-    return piece <= ENCODE_MANY ? CLF_OK
-                                : check_steps(&choices->expected[piece], session, rows_of(session, piece),
-                                              is_first, choices->tolerance, is_right);
+    return case_index <= ENCODE_MANY
+               ? CLF_OK
+               : check_steps(&choices->expected[case_index], session, rows_of(session, case_index), is_first,
+                             choices->tolerance, is_right);
 }
 
 void tune_choices_work(struct tune_work *out, struct tune_choices *choices)
 {
     *out = (struct tune_work){.context = choices,
-                              .cases = CHOICE_PIECES,
+                              .cases = CHOICE_CASES,
                               .select = select_choice,
                               .run = run_choice,
                               .check = compare_choice};

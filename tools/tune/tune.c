@@ -58,7 +58,7 @@ static void print_rival(const struct tune *tune, enum clf__tunable tunable, cons
     } else if (tune->flags.verbose && result->is_slow) {
         fprintf(stderr, "clformer: %s = %s takes more than three times as long as the default\n", name,
                 value);
-    } else if (tune->flags.verbose && result->pieces > 0) {
+    } else if (tune->flags.verbose && result->cases > 0) {
         fprintf(stderr, "clformer: %s = %s takes %.3f ± %.3f times as long as the default\n", name, value,
                 result->ratio, result->spread / 2);
     }
@@ -93,16 +93,16 @@ static clf_status keep(struct tune *tune, enum clf__tunable tunable, const struc
     return tune_keep(tune->path, clf_device_describe(tune->setup.device), tunable, best->value, note);
 }
 
-static clf_status measure_products(struct tune *tune, enum clf__tunable tunable, struct tune_result *results,
-                                   const int *candidates, int count)
+static clf_status measure_gemm(struct tune *tune, enum clf__tunable tunable, struct tune_result *results,
+                               const int *candidates, int count)
 {
-    struct tune_products *products;
+    struct tune_gemm *gemm;
     struct tune_work work;
-    CLF__TRY(tune_products_create(&products, tune->setup.model, tunable, tune->flags.quick));
-    tune_products_work(&work, products);
+    CLF__TRY(tune_gemm_create(&gemm, tune->setup.model, tunable, tune->flags.quick));
+    tune_gemm_work(&work, gemm);
     clf_status status = tune_measure(results, &work, candidates, count, &tune->patience, &tune->progress,
                                      clf__tunables[tunable].name);
-    tune_products_free(products);
+    tune_gemm_free(gemm);
     return status;
 }
 
@@ -166,7 +166,7 @@ static clf_status tune_number(struct tune *tune, enum clf__tunable tunable)
     clf_status status =
         tunable >= CLF__TUNABLE_STEP_ROWS      ? measure_steps(tune, tunable, results, candidates, count)
         : tunable == CLF__TUNABLE_BATCH_TOKENS ? measure_batches(tune, tunable, results, candidates, count)
-                                               : measure_products(tune, tunable, results, candidates, count);
+                                               : measure_gemm(tune, tunable, results, candidates, count);
     if (status == CLF_OK) {
         status = keep(tune, tunable, results, count);
     }

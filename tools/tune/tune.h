@@ -34,12 +34,12 @@ struct tune_work {
     /* Selects the candidate for the following runs. */
     clf_status (*select)(void *context, int value);
     /* Returns 1 if two candidates run a case identically, so that it is not measured. NULL: never. */
-    int (*is_alike)(void *context, int piece, int value, int other);
+    int (*is_alike)(void *context, int case_index, int value, int other);
     /* Runs a case and waits for its end. */
-    clf_status (*run)(void *context, int piece);
+    clf_status (*run)(void *context, int case_index);
     /* Sets *is_right to 1 if the results of the last run are correct. The first candidate runs first and is
      * the reference for the others. */
-    clf_status (*check)(void *context, int piece, int is_first, int *is_right);
+    clf_status (*check)(void *context, int case_index, int is_first, int *is_right);
 };
 
 /* The result of a candidate. */
@@ -47,7 +47,7 @@ struct tune_result {
     int value;
     int is_wrong;   /* 1 if the results are wrong; the fields below are then unset */
     int is_slow;    /* 1 if far slower in the first run; the fields below are then unset */
-    int pieces;     /* number of cases that differ from the first candidate; 0: the fields below are unset */
+    int cases;      /* number of cases that differ from the first candidate; 0: the fields below are unset */
     double seconds; /* sum of the medians of all cases */
     double ratio;   /* time relative to the first candidate: mean over these cases, median over the rounds */
     double spread;  /* interquartile range of the ratio over the rounds */
@@ -86,11 +86,11 @@ clf_status tune_keep(const char *path, const struct clf_device_info *info, enum 
                      int value, const char *note);
 
 /* GEMM with the model's shapes. */
-struct tune_products;
-clf_status tune_products_create(struct tune_products **out, const struct clf_model *model,
-                                enum clf__tunable tunable, int is_quick);
-void tune_products_free(struct tune_products *products);
-void tune_products_work(struct tune_work *out, struct tune_products *products);
+struct tune_gemm;
+clf_status tune_gemm_create(struct tune_gemm **out, const struct clf_model *model, enum clf__tunable tunable,
+                            int is_quick);
+void tune_gemm_free(struct tune_gemm *gemm);
+void tune_gemm_work(struct tune_work *out, struct tune_gemm *gemm);
 
 /* The model itself: encoding and decoding steps. */
 struct tune_session;

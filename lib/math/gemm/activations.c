@@ -41,7 +41,7 @@ static struct conversion conversion_of(const struct clf__caps *caps, enum clf__p
     return (struct conversion){.program = NULL};
 }
 
-int clf__has_bf16_products(const struct clf_device *device)
+int clf__has_bf16_gemm(const struct clf_device *device)
 {
     return device->caps.variant == CLF_VARIANT_GPU ||
            clf__activations_are_packed(device, CLF__PRECISION_BF16);

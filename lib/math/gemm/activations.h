@@ -16,7 +16,7 @@ clf_status clf__activations_reserve(struct clf_device *device, size_t bytes);
 clf_status clf__transposed_reserve(struct clf_device *device, size_t bytes);
 
 /* Returns whether the device computes in bf16, rather than only storing weights in bf16. */
-int clf__has_bf16_products(const struct clf_device *device);
+int clf__has_bf16_gemm(const struct clf_device *device);
 
 /* Returns whether GEMMs of this precision read packed rows instead of fp32 rows. */
 int clf__activations_are_packed(const struct clf_device *device, enum clf__precision precision);

@@ -31,7 +31,7 @@ static inline int clf__weight_reads_copy(const struct clf__weight *weight)
 {
     return weight->has_copy && !weight->is_paused;
 }
-static inline enum clf__precision clf__products_precision(const struct clf__weight *weight)
+static inline enum clf__precision clf__gemm_precision(const struct clf__weight *weight)
 {
     return clf__weight_reads_copy(weight) ? CLF__PRECISION_BF16 : weight->precision;
 }

@@ -27,5 +27,5 @@ struct clf__cost clf__gradient_cost(int rows, const struct clf__weight *weight)
     double m = rows, n = weight->outputs, k = weight->inputs;
     return (struct clf__cost){.operations = 2.0 * m * n * k,
                               .bytes = (m * n + m * k + 2.0 * n * k) * sizeof(float),
-                              .precision = clf__products_precision(weight)};
+                              .precision = clf__gemm_precision(weight)};
 }

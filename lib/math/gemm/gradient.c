@@ -62,7 +62,7 @@ clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int 
     if (rows < 1 || outputs < 1 || inputs < 1) {
         return CLF_OK;
     }
-    if (!clf__has_bf16_products(device)) {
+    if (!clf__has_bf16_gemm(device)) {
         precision = CLF__PRECISION_FP32; /* as clf__weight_multiply_in() does */
     }
     return clf__gemm_backend_of(device, CLF__PRECISION_FP32)

@@ -42,7 +42,7 @@ static const struct tile *choose_tile(const struct clf__caps *caps, int rows, in
     return NULL;
 }
 
-struct product {
+struct gemm {
     struct clf__matrix y, x;
     int rows;
     const struct clf__weight *weight;
@@ -50,17 +50,17 @@ struct product {
     int is_gradient; /* y has the panel layout of an fp32 weight whose inputs are the rows of the GEMM */
 };
 
-static clf_status launch_product(const struct product *product, struct clf__launch launch)
+static clf_status launch_gemm(const struct gemm *gemm, struct clf__launch launch)
 {
-    const struct clf__weight *weight = product->weight;
-    const struct clf__epilogue *epilogue = product->epilogue;
+    const struct clf__weight *weight = gemm->weight;
+    const struct clf__epilogue *epilogue = gemm->epilogue;
     const struct clf__argument arguments[] = {
-        CLF__MATRIX(product->y),
-        CLF__INT(product->y.precision != CLF__PRECISION_FP32),
-        CLF__BUFFER(product->x.buffer),
-        CLF__INT((int)(product->x.offset / CLF__WORD_HALVES)),
-        CLF__INT(product->x.stride / CLF__WORD_HALVES),
-        CLF__INT(product->rows),
+        CLF__MATRIX(gemm->y),
+        CLF__INT(gemm->y.precision != CLF__PRECISION_FP32),
+        CLF__BUFFER(gemm->x.buffer),
+        CLF__INT((int)(gemm->x.offset / CLF__WORD_HALVES)),
+        CLF__INT(gemm->x.stride / CLF__WORD_HALVES),
+        CLF__INT(gemm->rows),
         CLF__BUFFER(weight->buffer),
         CLF__INT(weight->inputs),
         CLF__INT(weight->outputs),
@@ -71,7 +71,7 @@ static clf_status launch_product(const struct product *product, struct clf__laun
     };
     launch.arguments = arguments;
     launch.argument_count = sizeof arguments / sizeof *arguments;
-    launch.cost = clf__weight_cost(product->rows, weight, epilogue);
+    launch.cost = clf__weight_cost(gemm->rows, weight, epilogue);
     return clf__launch(weight->device, &launch);
 }
 
@@ -99,9 +99,9 @@ static int has_one_chunk(const struct clf__weight *weight)
            weight->inputs <= CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
 }
 
-static clf_status multiply_few(const struct product *product)
+static clf_status multiply_few(const struct gemm *gemm)
 {
-    const struct clf__weight *weight = product->weight;
+    const struct clf__weight *weight = gemm->weight;
     const struct clf__matrix_level *level = matrix_of(weight);
     int warps = count_warps(weight);
     char defines[64];
@@ -111,46 +111,46 @@ static clf_status multiply_few(const struct product *product)
         .defines = defines,
         .gpu = {.kernel = "gemm_matrix_rows_gpu",
                 .groups = {clf__ceil_divide((size_t)weight->outputs, (size_t)level->columns),
-                           clf__ceil_divide((size_t)product->rows, (size_t)level->rows)},
+                           clf__ceil_divide((size_t)gemm->rows, (size_t)level->rows)},
                 .local = {(size_t)(level->lanes * warps)}},
     };
-    return launch_product(product, launch);
+    return launch_gemm(gemm, launch);
 }
 
-static clf_status multiply_tiles(const struct product *product, const struct tile *tile)
+static clf_status multiply_tiles(const struct gemm *gemm, const struct tile *tile)
 {
-    const struct clf__weight *weight = product->weight;
+    const struct clf__weight *weight = gemm->weight;
     int lanes = matrix_of(weight)->lanes, warp_columns = tile->warp_columns * lanes / TILE_LANES;
     int warps = tile->rows / tile->warp_rows * (tile->columns / warp_columns);
     char defines[160];
     snprintf(defines, sizeof defines,
              "-DPRECISION=%d -DTILE_ROWS=%d -DTILE_COLUMNS=%d -DWARP_ROWS=%d -DWARP_COLUMNS=%d%s%s",
              (int)weight->precision, tile->rows, tile->columns, tile->warp_rows, warp_columns,
-             has_one_chunk(weight) ? " -DHAS_ONE_CHUNK" : "", product->is_gradient ? " -DY_IN_PANELS" : "");
+             has_one_chunk(weight) ? " -DHAS_ONE_CHUNK" : "", gemm->is_gradient ? " -DY_IN_PANELS" : "");
     const struct clf__launch launch = {
         .program = "gemm_matrix",
         .defines = defines,
         .gpu = {.kernel = "gemm_matrix_gpu",
-                .groups = {count_tiles(tile, product->rows, weight->outputs)},
+                .groups = {count_tiles(tile, gemm->rows, weight->outputs)},
                 .local = {(size_t)(lanes * warps)}},
     };
-    return launch_product(product, launch);
+    return launch_gemm(gemm, launch);
 }
 
 static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
                            const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
-    struct product product = {.y = y, .x = x, .rows = rows, .weight = weight, .epilogue = epilogue};
+    struct gemm gemm = {.y = y, .x = x, .rows = rows, .weight = weight, .epilogue = epilogue};
     const struct tile *tile = choose_tile(clf__device_caps(weight->device), rows, weight->outputs);
     if (x.precision == CLF__PRECISION_FP32) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
         /* The stride is in units of 16 bits, in int8 as well. */
-        product.x = (struct clf__matrix){.buffer = packed.buffer,
-                                         .stride = packed.pitch / (int)sizeof(uint16_t),
-                                         .precision = weight->precision};
+        gemm.x = (struct clf__matrix){.buffer = packed.buffer,
+                                      .stride = packed.pitch / (int)sizeof(uint16_t),
+                                      .precision = weight->precision};
     }
-    return tile == NULL ? multiply_few(&product) : multiply_tiles(&product, tile);
+    return tile == NULL ? multiply_few(&gemm) : multiply_tiles(&gemm, tile);
 }
 
 /* Writes the transpose of scale * x (rows, columns) in bf16, in rows of `words` words or in panels. */
@@ -206,7 +206,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, s
                                        .outputs = outputs};
     struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     epilogue.residual = (struct clf__matrix){.buffer = dweight->buffer, .stride = inputs * CLF__PANEL};
-    const struct product product = {
+    const struct gemm gemm = {
         .y = epilogue.residual,
         .x = {.buffer = device->packed, .stride = words * CLF__WORD_HALVES, .precision = CLF__PRECISION_BF16},
         .rows = inputs,
@@ -215,7 +215,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, s
         .is_gradient = 1,
     };
     const struct tile *tile = choose_tile(clf__device_caps(device), inputs, outputs);
-    return multiply_tiles(&product, tile != NULL ? tile : tiles + TILES - 1);
+    return multiply_tiles(&gemm, tile != NULL ? tile : tiles + TILES - 1);
 }
 
 clf_status clf__matrix_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,

@@ -65,7 +65,7 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
 static clf_status transpose(struct clf__weight *out, const struct clf__weight *weight)
 {
     struct clf_device *device = weight->device;
-    enum clf__precision precision = clf__products_precision(weight);
+    enum clf__precision precision = clf__gemm_precision(weight);
     const struct clf__gemm_backend *backend =
         precision == CLF__PRECISION_BF16 ? weight->bf16_backend : weight->backend;
     size_t bytes = backend->weight_bytes(precision, weight->inputs, weight->outputs);
@@ -116,7 +116,7 @@ static clf_status multiply_on_cpu(struct clf__matrix dx, struct clf__matrix dy, 
                                   const struct clf__weight *weight, float scale, struct clf__matrix residual)
 {
     struct clf_device *device = weight->device;
-    enum clf__precision precision = clf__products_precision(weight);
+    enum clf__precision precision = clf__gemm_precision(weight);
     if (precision == CLF__PRECISION_BF16) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, device, dy, rows, weight->outputs, precision));
@@ -203,7 +203,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
     };
     const struct clf__launch launch = {
         .program = "gemm_weight_gradient",
-        .defines = defines_of(clf__products_precision(dweight)),
+        .defines = defines_of(clf__gemm_precision(dweight)),
         .cpu = CLF__GRID("weight_gradient_cpu", panels, clf__ceil_divide(blocks, share)),
         CLF__ARGUMENTS(arguments),
         .cost = clf__gradient_cost(rows, dweight),
@@ -214,7 +214,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, i
 static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                              int rows, float scale)
 {
-    enum clf__precision precision = clf__products_precision(dweight);
+    enum clf__precision precision = clf__gemm_precision(dweight);
     int most = packed_rows(rows, dweight->inputs, precision);
     for (int first = 0; first < rows; first += most) {
         int count = rows - first < most ? rows - first : most;
@@ -227,7 +227,7 @@ static clf_status add_on_cpu(struct clf__weight *dweight, struct clf__matrix dy,
 static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                              int rows, float scale)
 {
-    enum clf__precision precision = clf__products_precision(dweight);
+    enum clf__precision precision = clf__gemm_precision(dweight);
     if (precision == CLF__PRECISION_BF16 && clf__caps_have_matrix(&dweight->device->caps)) {
         return clf__matrix_weight_gradient(dweight, dy, x, rows, scale);
     }

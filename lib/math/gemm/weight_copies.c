@@ -23,7 +23,7 @@ clf_status clf__weight_multiply_in(struct clf__weight *weight, enum clf__precisi
                          "use the native kernels (CLFORMER_GEMM=native)",
                          weight->device->label);
     }
-    weight->has_copy = clf__has_bf16_products(weight->device);
+    weight->has_copy = clf__has_bf16_gemm(weight->device);
     return CLF_OK;
 }
 

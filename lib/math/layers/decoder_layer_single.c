@@ -9,12 +9,12 @@
 #include "runtime/program/launch.h"
 
 enum {
-    PRODUCTS = 6,
+    LINEARS = 6,
     BUFFERS = CLF__DECODER_ADDRESSES / 2,
     STORED = 8 /* in parallel, by cl/layers/addresses.cl */
 };
 
-static void list_products(const struct clf__linear *out[PRODUCTS], const struct clf__layer *layer)
+static void list_linears(const struct clf__linear *out[LINEARS], const struct clf__layer *layer)
 {
     out[0] = &layer->mixer.attention.input;
     out[1] = &layer->mixer.attention.output;
@@ -41,9 +41,9 @@ static int can_be_single(const struct clf__caps *caps, const struct clf__layer *
     if (!layer->mixer.kind->is_in_single_launch) {
         return 0;
     }
-    const struct clf__linear *linears[PRODUCTS];
-    list_products(linears, layer);
-    for (int i = 0; i < PRODUCTS; i++) {
+    const struct clf__linear *linears[LINEARS];
+    list_linears(linears, layer);
+    for (int i = 0; i < LINEARS; i++) {
         if (!is_plain(linears[i])) {
             return 0;
         }
@@ -55,9 +55,9 @@ static int can_be_single(const struct clf__caps *caps, const struct clf__layer *
 /* In the order of struct layer in cl/layers/decoder_layer.cl. */
 static void list_buffers(const struct clf__buffer **out, const struct clf__layer *layer)
 {
-    const struct clf__linear *linears[PRODUCTS];
-    list_products(linears, layer);
-    for (int i = 0; i < PRODUCTS; i++) {
+    const struct clf__linear *linears[LINEARS];
+    list_linears(linears, layer);
+    for (int i = 0; i < LINEARS; i++) {
         *out++ = clf__weight_layout(linears[i]->weight).buffer;
         *out++ = linears[i]->bias;
     }
@@ -171,8 +171,8 @@ static void write_defines(char *defines, size_t size, const struct clf__layer *l
 void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
                                  const struct clf__layer_call *call)
 {
-    const struct clf__linear *linears[PRODUCTS];
-    list_products(linears, layer);
+    const struct clf__linear *linears[LINEARS];
+    list_linears(linears, layer);
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     double pairs = call->step->pairs, memory_rows = call->memory.rows;
     enum clf__type type = call->memory.type;
@@ -181,7 +181,7 @@ void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer
         clf__attention_cost(heads, rows, memory_rows, type, call->cross_call->ranges.pairs);
     cost->operations += self.operations + cross.operations;
     cost->bytes += self.bytes + cross.bytes;
-    for (int i = 0; i < PRODUCTS; i++) {
+    for (int i = 0; i < LINEARS; i++) {
         struct clf__cost product = clf__weight_cost(rows, linears[i]->weight, NULL);
         cost->operations += product.operations;
         cost->bytes += product.bytes;

@@ -8,14 +8,14 @@
 
 /* The stages of a layer, and of those the ones that int8 adds: it quantises attention's results twice, and
  * the feed-forward's activations. */
-enum { WORD = 16, VECTOR_FLOATS = 4, PRODUCTS = 6, LAYER_STAGES = 11, INT8_STAGES = 3 };
+enum { WORD = 16, VECTOR_FLOATS = 4, LINEARS = 6, LAYER_STAGES = 11, INT8_STAGES = 3 };
 
 static int round_up(int n, int unit)
 {
     return (n + unit - 1) / unit * unit;
 }
 
-static void list_linears(const struct clf__linear *out[PRODUCTS], const struct clf__layer *layer)
+static void list_linears(const struct clf__linear *out[LINEARS], const struct clf__layer *layer)
 {
     out[0] = &layer->mixer.attention.input;
     out[1] = &layer->mixer.attention.output;
@@ -52,9 +52,9 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
         return 0;
     }
     enum clf__precision precision = precision_of(first);
-    const struct clf__linear *linears[PRODUCTS];
+    const struct clf__linear *linears[LINEARS];
     list_linears(linears, layer);
-    for (int i = 0; i < PRODUCTS; i++) {
+    for (int i = 0; i < LINEARS; i++) {
         if (!is_taken(linears[i], precision)) {
             return 0;
         }
@@ -118,10 +118,10 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
 /* Returns the floats of a layer's vectors, including those that it does not have. */
 static int64_t count_vectors(const struct clf__layer *layer)
 {
-    const struct clf__linear *linears[PRODUCTS];
+    const struct clf__linear *linears[LINEARS];
     list_linears(linears, layer);
     int64_t count = 6 * (int64_t)round_up(layer->mixer_norm.gamma.columns, VECTOR_FLOATS);
-    for (int i = 0; i < PRODUCTS; i++) {
+    for (int i = 0; i < LINEARS; i++) {
         count += round_up(clf__weight_outputs(linears[i]->weight), VECTOR_FLOATS);
     }
     return count;

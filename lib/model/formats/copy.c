@@ -142,8 +142,8 @@ static int is_own(const char *path, const char *name, const char *folder)
     return is_inside;
 }
 
-/* A clf__file_piece. */
-static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
+/* A clf__file_block. */
+static clf_status write_block(void *user, const uint8_t *bytes, size_t size)
 {
     return clf__file_writer_write(user, bytes, size);
 }
@@ -158,7 +158,7 @@ static clf_status copy(const char *target, const char *source)
     clf_status status = clf__file_writer_open(&writer, target);
     if (status == CLF_OK) {
         writer.asks = 1;
-        status = clf__file_writer_close(&writer, clf__file_each_piece(&file, write_piece, &writer));
+        status = clf__file_writer_close(&writer, clf__file_each_block(&file, write_block, &writer));
     }
     clf__file_close(&file);
     return status;

@@ -81,8 +81,8 @@ static clf_status add_parts(struct clf__weights *weights, const struct clf__stor
             char ours[NAME_BYTES];
             snprintf(ours, sizeof ours, "%s%s%s", prefix, rules[i].ours[part], ending);
             int64_t rows = tensor->shape[0] / parts;
-            struct clf__stored_tensor piece = clf__stored_tensor_rows(tensor, part * rows, rows);
-            CLF__TRY(clf__weights_add(weights, &piece, ours));
+            struct clf__stored_tensor slice = clf__stored_tensor_rows(tensor, part * rows, rows);
+            CLF__TRY(clf__weights_add(weights, &slice, ours));
         }
     }
     return CLF_OK;

@@ -231,8 +231,8 @@ struct target {
     int descriptor;
 };
 
-/* A clf__file_piece. */
-static clf_status write_piece(void *user, const uint8_t *bytes, size_t size)
+/* A clf__file_block. */
+static clf_status write_block(void *user, const uint8_t *bytes, size_t size)
 {
     const struct target *target = user;
     while (size > 0) {
@@ -254,7 +254,7 @@ static clf_status unpack_file(const struct package *package, const struct clf__z
     if (target.descriptor < 0) {
         return clf__file_fail(path, "created");
     }
-    clf_status status = clf__zip_each_piece(package->file, entry, write_piece, &target);
+    clf_status status = clf__zip_each_block(package->file, entry, write_block, &target);
     if (close(target.descriptor) != 0 && status == CLF_OK) {
         status = clf__file_fail(path, "written");
     }

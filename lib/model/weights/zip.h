@@ -37,7 +37,7 @@ int clf__zip_can_unpack(void);
 /* Decompresses an entry and passes the data to `take` in order, never more than the archive declares. Returns
  * CLF_FORMAT for a wrong size or checksum; CLF_UNSUPPORTED without zlib, for other compression methods and
  * for encrypted entries. */
-clf_status clf__zip_each_piece(const struct clf__file *file, const struct clf__zip_entry *entry,
-                               clf__file_piece *take, void *user);
+clf_status clf__zip_each_block(const struct clf__file *file, const struct clf__zip_entry *entry,
+                               clf__file_block *take, void *user);
 
 #endif

@@ -13,7 +13,7 @@ enum { BLOCK = 1 << 16 };
 struct unpacking {
     const struct clf__file *file;
     const struct clf__zip_entry *entry;
-    clf__file_piece *take;
+    clf__file_block *take;
     void *user;
     uint64_t read, given; /* bytes read from the archive; bytes passed on */
     uLong checksum;
@@ -111,8 +111,8 @@ int clf__zip_can_unpack(void)
     return 1;
 }
 
-clf_status clf__zip_each_piece(const struct clf__file *file, const struct clf__zip_entry *entry,
-                               clf__file_piece *take, void *user)
+clf_status clf__zip_each_block(const struct clf__file *file, const struct clf__zip_entry *entry,
+                               clf__file_block *take, void *user)
 {
     if (entry->is_encrypted || (entry->method != CLF__ZIP_STORED && entry->method != CLF__ZIP_DEFLATED)) {
         return clf__fail(CLF_UNSUPPORTED,
@@ -144,8 +144,8 @@ int clf__zip_can_unpack(void)
     return 0;
 }
 
-clf_status clf__zip_each_piece(const struct clf__file *file, const struct clf__zip_entry *entry,
-                               clf__file_piece *take, void *user)
+clf_status clf__zip_each_block(const struct clf__file *file, const struct clf__zip_entry *entry,
+                               clf__file_block *take, void *user)
 {
     (void)entry;
     (void)take;

@@ -127,8 +127,8 @@ static clf_status sum(const struct clf__communicator *communicator, void *values
     CLF__TRY(agree(communicator, CLF_OK));
     for (size_t first = 0; first < count; first += MOST) {
         MPI_Request request;
-        int piece = count - first < MOST ? (int)(count - first) : MOST;
-        int error = MPI_Iallreduce(MPI_IN_PLACE, (char *)values + first * width, piece, type, MPI_SUM,
+        int size = count - first < MOST ? (int)(count - first) : MOST;
+        int error = MPI_Iallreduce(MPI_IN_PLACE, (char *)values + first * width, size, type, MPI_SUM,
                                    mpi->ranks, &request);
         CLF__TRY(settle(mpi, error, &request, "summing"));
     }
@@ -152,8 +152,8 @@ static clf_status broadcast(const struct clf__communicator *communicator, void *
     CLF__TRY(agree(communicator, CLF_OK));
     for (size_t first = 0; first < count; first += MOST) {
         MPI_Request request;
-        int piece = count - first < MOST ? (int)(count - first) : MOST;
-        int error = MPI_Ibcast((char *)bytes + first, piece, MPI_BYTE, 0, mpi->ranks, &request);
+        int size = count - first < MOST ? (int)(count - first) : MOST;
+        int error = MPI_Ibcast((char *)bytes + first, size, MPI_BYTE, 0, mpi->ranks, &request);
         CLF__TRY(settle(mpi, error, &request, "broadcasting"));
     }
     return CLF_OK;

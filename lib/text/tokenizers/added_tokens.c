@@ -191,14 +191,14 @@ clf_status clf__added_tokens_read(struct clf__added_tokens *out, const char *fol
 /* --- Merging --- */
 
 static clf_status conflict(const struct clf__added_tokens *added, const struct clf__added_token *token,
-                           const char *piece, const char *file)
+                           const char *text, const char *file)
 {
     return clf__fail(CLF_FORMAT,
                      "%s/%s: %s%s%sassigns id %d to \"%.80s\", but %s assigns that id to \"%.80s\"; download "
                      "or save both files again",
                      added->folder, added->is_legacy ? "added_tokens.json" : "tokenizer_config.json",
                      added->is_legacy ? "" : "\"", added->is_legacy ? "" : decoder_key,
-                     added->is_legacy ? "" : "\" ", (int)token->id, token->text, file, piece);
+                     added->is_legacy ? "" : "\" ", (int)token->id, token->text, file, text);
 }
 
 static int has_text(const struct clf__added_tokens *added, const char *text)
@@ -222,26 +222,26 @@ static clf_status add_added(struct clf__token_list *out, const struct clf__added
 }
 
 /* Adds one of the tokenizer's own tokens; `token` is the added token with the same id, or NULL. */
-static clf_status merge_own(struct clf__token_list *out, const struct clf__own_tokens *own, const char *piece,
+static clf_status merge_own(struct clf__token_list *out, const struct clf__own_tokens *own, const char *text,
                             const struct clf__added_tokens *added, const struct clf__added_token *token)
 {
     int marks = own->tokens->marks[out->count];
     int may_go = (marks & CLF__TOKEN_SPARE) != 0 || out->count >= own->fixed;
     if (token == NULL) {
-        int has_moved = may_go && has_text(added, piece); /* an added token gives the text another id */
-        return has_moved ? add_spare(out) : clf__token_list_add(out, piece, strlen(piece), marks);
+        int has_moved = may_go && has_text(added, text); /* an added token gives the text another id */
+        return has_moved ? add_spare(out) : clf__token_list_add(out, text, strlen(text), marks);
     }
-    if (strcmp(token->text, piece) != 0) {
-        return may_go ? add_added(out, token, 0) : conflict(added, token, piece, own->file);
+    if (strcmp(token->text, text) != 0) {
+        return may_go ? add_added(out, token, 0) : conflict(added, token, text, own->file);
     }
     int keeps = added->is_legacy && (marks & CLF__TOKEN_FOUND) != 0;
-    return keeps ? clf__token_list_add(out, piece, strlen(piece), marks) : add_added(out, token, marks);
+    return keeps ? clf__token_list_add(out, text, strlen(text), marks) : add_added(out, token, marks);
 }
 
 clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf__own_tokens *own,
                                    const struct clf__added_tokens *added, int rows)
 {
-    const char *piece = own->tokens->text;
+    const char *text = own->tokens->text;
     int last = added->count > 0 ? added->items[added->count - 1].id : -1;
     int count = own->tokens->count > rows ? own->tokens->count : rows;
     if (last >= count + added->count) { /* limits the allocation, which depends on the highest id */
@@ -261,8 +261,8 @@ clf_status clf__added_tokens_merge(struct clf__token_list *out, const struct clf
         int is_added = next < added->count && added->items[next].id == id;
         const struct clf__added_token *token = is_added ? &added->items[next++] : NULL;
         if (id < own->tokens->count) {
-            CLF__TRY(merge_own(out, own, piece, added, token));
-            piece += strlen(piece) + 1;
+            CLF__TRY(merge_own(out, own, text, added, token));
+            text += strlen(text) + 1;
         } else {
             CLF__TRY(token != NULL ? add_added(out, token, 0) : add_spare(out));
         }

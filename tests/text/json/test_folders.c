@@ -198,18 +198,18 @@ static void test_which_file(void **state)
 }
 
 /* All pairs of tokens that form another are searched: if all do, this takes cubic time. */
-static void test_pieces_of_each_other(void **state)
+static void test_tokens_of_each_other(void **state)
 {
     (void)state;
-    enum { LONGEST = 4000, MORE = 300, PIECE_TEXT = 1 << 3 | 2 };
+    enum { LONGEST = 4000, MORE = 300, TOKEN_TEXT = 1 << 3 | 2 };
     struct bytes model = {0};
     char text[LONGEST];
     memset(text, 'a', sizeof text);
     for (size_t length = 1; length <= LONGEST; length++) {
-        struct bytes piece = {0};
-        spm_append_field(&piece, PIECE_TEXT, text, length);
-        spm_append_field(&model, SPM_PIECE, piece.data, piece.size);
-        clf__free(piece.data);
+        struct bytes token = {0};
+        spm_append_field(&token, TOKEN_TEXT, text, length);
+        spm_append_field(&model, SPM_PIECE, token.data, token.size);
+        clf__free(token.data);
     }
     const char *folder = support_temporary_folder();
     char *path = NULL;
@@ -293,7 +293,7 @@ int main(void)
         cmocka_unit_test(test_framing),
         cmocka_unit_test(test_general_class_of_an_architecture),
         cmocka_unit_test(test_which_file),
-        cmocka_unit_test(test_pieces_of_each_other),
+        cmocka_unit_test(test_tokens_of_each_other),
         cmocka_unit_test(test_every_allocation_may_fail),
         cmocka_unit_test(test_unknown_tokens),
     };

@@ -20,28 +20,28 @@ static void *open_merges(const char *merges, int adds_prefix_space)
     return state;
 }
 
-static void check_pieces(const void *segmenter, const char *text, const char *expected)
+static void check_tokens(const void *segmenter, const char *text, const char *expected)
 {
-    char pieces[512] = "";
-    assert_ok(clf__segmenter_byte_level.segment(segmenter, text, strlen(text), tokenizer_add_piece, pieces));
-    assert_string_equal(pieces, expected);
+    char tokens[512] = "";
+    assert_ok(clf__segmenter_byte_level.segment(segmenter, text, strlen(text), tokenizer_add_token, tokens));
+    assert_string_equal(tokens, expected);
 }
 
 static void test_merges(void **state)
 {
     (void)state;
     void *segmenter = open_merges("#version: 0.2\na a\nb c\naa b\na bc\n\naab c\r\nĠ a\na b", 0);
-    check_pieces(segmenter, "aaaaa", "aa/aa/a/");
-    check_pieces(segmenter, "aabc", "aa/bc/"); /* b c precedes aa b */
-    check_pieces(segmenter, "abc", "abc/");
-    check_pieces(segmenter, "ab aab", "ab/Ġ/aab/");
-    check_pieces(segmenter, " a", "Ġa/");
-    check_pieces(segmenter, "", "");
+    check_tokens(segmenter, "aaaaa", "aa/aa/a/");
+    check_tokens(segmenter, "aabc", "aa/bc/"); /* b c precedes aa b */
+    check_tokens(segmenter, "abc", "abc/");
+    check_tokens(segmenter, "ab aab", "ab/Ġ/aab/");
+    check_tokens(segmenter, " a", "Ġa/");
+    check_tokens(segmenter, "", "");
     clf__segmenter_byte_level.free(segmenter);
     segmenter = open_merges("", 1);
-    check_pieces(segmenter, "é", "Ġ/Ã/©/");
-    check_pieces(segmenter, " é", "Ġ/Ã/©/");
-    check_pieces(segmenter, "", "");
+    check_tokens(segmenter, "é", "Ġ/Ã/©/");
+    check_tokens(segmenter, " é", "Ġ/Ã/©/");
+    check_tokens(segmenter, "", "");
     clf__segmenter_byte_level.free(segmenter);
 }
 
@@ -74,9 +74,9 @@ static void test_bytes(void **state)
     assert_ok(clf__byte_pairs_read(&pairs, path));
     assert_int_equal(pairs.symbols.size, 256);
     for (int byte = 0; byte < 256; byte++) {
-        const char *piece = pairs.symbols.tokens[byte];
-        assert_int_equal(clf__byte_pairs_byte(&piece), byte);
-        assert_int_equal(*piece, '\0');
+        const char *token = pairs.symbols.tokens[byte];
+        assert_int_equal(clf__byte_pairs_byte(&token), byte);
+        assert_int_equal(*token, '\0');
     }
     static const char *const others[] = {"\xc3", "\xe2\x96\x81",    "\xc5\x84", "\xc2\xa0",
                                          " ",    "\xf0\x9f\x98\x80"};
@@ -93,7 +93,7 @@ static void test_join(void **state)
 {
     (void)state;
     static const struct {
-        const char *pieces[4], *text;
+        const char *tokens[4], *text;
     } rows[] = {
         {{"Ġa", "b"}, " ab"},
         {{"Ã", "©"}, "é"},
@@ -107,11 +107,11 @@ static void test_join(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int count = 0;
-        while (count < 4 && rows[i].pieces[count] != NULL) {
+        while (count < 4 && rows[i].tokens[count] != NULL) {
             count++;
         }
         char *text;
-        assert_ok(clf__segmenter_byte_level.join(NULL, &text, rows[i].pieces, count));
+        assert_ok(clf__segmenter_byte_level.join(NULL, &text, rows[i].tokens, count));
         assert_string_equal(text, rows[i].text);
         clf__free(text);
     }

@@ -19,16 +19,16 @@ static void test_characters(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char characters[64] = "";
         assert_ok(clf__segmenter_characters.segment("|", cases[i][0], strlen(cases[i][0]),
-                                                    tokenizer_add_piece, characters));
+                                                    tokenizer_add_token, characters));
         assert_string_equal(characters, cases[i][1]);
     }
 }
 
-static clf_status fail_at_b(void *user, const char *piece, size_t length)
+static clf_status fail_at_b(void *user, const char *token, size_t length)
 {
     (void)length;
     ++*(int *)user;
-    return *piece == 'b' ? CLF_INTERRUPTED : CLF_OK;
+    return *token == 'b' ? CLF_INTERRUPTED : CLF_OK;
 }
 
 static void test_a_failure_ends_it(void **state)

@@ -162,15 +162,15 @@ static void test_a_text_that_grows(void **state)
                          "grows.spm: the normalizer produces more than 65536 bytes from 65");
             assert_ok(clf__sentencepiece_encode(loaded, text, 4, spm_drop_piece, &cut));
         } else {
-            const char *pieces[LETTERS];
+            const char *tokens[LETTERS];
             char *joined;
             for (int i = 0; i < LETTERS; i++) {
-                pieces[i] = "a";
+                tokens[i] = "a";
             }
-            assert_ok(clf__sentencepiece_decode(loaded, &joined, pieces, 60));
+            assert_ok(clf__sentencepiece_decode(loaded, &joined, tokens, 60));
             assert_true(strlen(joined) >= 60 * 1024);
             clf__free(joined);
-            assert_fails(clf__sentencepiece_decode(loaded, &joined, pieces, LETTERS), CLF_FORMAT,
+            assert_fails(clf__sentencepiece_decode(loaded, &joined, tokens, LETTERS), CLF_FORMAT,
                          "grows.spm: the output normalizer expands 2000 bytes too far");
             assert_null(joined);
         }

@@ -12,7 +12,7 @@
 #include "support/support.h"
 #include "text/tokenizers/segmenters/segmenter.h"
 
-enum { MOST_PIECES = 512 };
+enum { MOST_TOKENS = 512 };
 
 static clf_status open_language(void **state, const char *folder, const char *language, int target)
 {
@@ -21,44 +21,44 @@ static clf_status open_language(void **state, const char *folder, const char *la
     return clf__segmenter_moses.open(state, &settings, target);
 }
 
-static clf_status add_piece(void *user, const char *piece, size_t length)
+static clf_status add_token(void *user, const char *token, size_t length)
 {
     char **text = user;
-    return clf__append(text, "%s%.*s", **text != '\0' ? " " : "", (int)length, piece);
+    return clf__append(text, "%s%.*s", **text != '\0' ? " " : "", (int)length, token);
 }
 
-static clf_status cut(char **pieces, const void *state, const char *text, size_t size)
+static clf_status cut(char **tokens, const void *state, const char *text, size_t size)
 {
-    *pieces = NULL;
-    CLF__TRY(clf__copy_string(pieces, ""));
-    return clf__segmenter_moses.segment(state, text, size, add_piece, pieces);
+    *tokens = NULL;
+    CLF__TRY(clf__copy_string(tokens, ""));
+    return clf__segmenter_moses.segment(state, text, size, add_token, tokens);
 }
 
 static void check_cut(const void *state, const char *language, const json_t *row)
 {
     const json_t *text = json_array_get(row, 0);
     const char *expected = json_string_value(json_array_get(row, 1));
-    char *pieces;
-    assert_ok(cut(&pieces, state, json_string_value(text), json_string_length(text)));
-    if (strcmp(pieces, expected) != 0) {
-        fail_msg("%s: \"%s\" gives\n%s\nand not\n%s", language, json_string_value(text), pieces, expected);
+    char *tokens;
+    assert_ok(cut(&tokens, state, json_string_value(text), json_string_length(text)));
+    if (strcmp(tokens, expected) != 0) {
+        fail_msg("%s: \"%s\" gives\n%s\nand not\n%s", language, json_string_value(text), tokens, expected);
     }
-    clf__free(pieces);
+    clf__free(tokens);
 }
 
-static clf_status join(char **text, const void *state, const char *pieces)
+static clf_status join(char **text, const void *state, const char *tokens)
 {
-    const char *items[MOST_PIECES];
+    const char *items[MOST_TOKENS];
     int count = 0;
     char *copy;
-    CLF__TRY(clf__copy_string(&copy, pieces));
-    for (char *piece = copy, *space; piece != NULL; piece = space) {
-        space = strchr(piece, ' ');
+    CLF__TRY(clf__copy_string(&copy, tokens));
+    for (char *token = copy, *space; token != NULL; token = space) {
+        space = strchr(token, ' ');
         if (space != NULL) {
             *space++ = '\0';
         }
-        assert_true(count < MOST_PIECES);
-        items[count++] = piece;
+        assert_true(count < MOST_TOKENS);
+        items[count++] = token;
     }
     clf_status status = clf__segmenter_moses.join(state, text, items, count);
     clf__free(copy);
@@ -67,12 +67,12 @@ static clf_status join(char **text, const void *state, const char *pieces)
 
 static void check_joined(const void *state, const char *language, const json_t *row)
 {
-    const char *pieces = json_string_value(json_array_get(row, 0));
+    const char *tokens = json_string_value(json_array_get(row, 0));
     const char *expected = json_string_value(json_array_get(row, 1));
     char *text;
-    assert_ok(join(&text, state, pieces));
+    assert_ok(join(&text, state, tokens));
     if (strcmp(text, expected) != 0) {
-        fail_msg("%s: \"%s\" gives\n%s\nand not\n%s", language, pieces, text, expected);
+        fail_msg("%s: \"%s\" gives\n%s\nand not\n%s", language, tokens, text, expected);
     }
     clf__free(text);
 }
@@ -111,7 +111,7 @@ static void test_czech_dashes(void **state)
 {
     (void)state;
     static const struct {
-        const char *pieces, *text;
+        const char *tokens, *text;
     } cases[] = {
         {"m\u00e1 e' - mail", "m\u00e1 e'-mail"},
         {"je' \u2013 Li .", "je'\u2013Li."},
@@ -124,7 +124,7 @@ static void test_czech_dashes(void **state)
     snprintf(folder, sizeof folder, "%s", support_fixture("text/moses"));
     assert_ok(open_language(&side, folder, "cs", 1));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_ok(join(&text, side, cases[i].pieces));
+        assert_ok(join(&text, side, cases[i].tokens));
         assert_string_equal(text, cases[i].text);
         clf__free(text);
     }
@@ -145,14 +145,14 @@ static void hear(clf_log_level level, const char *message, void *user)
     }
 }
 
-static void check_pieces(const char *folder, const char *language, const char *text, const char *expected)
+static void check_tokens(const char *folder, const char *language, const char *text, const char *expected)
 {
     void *side;
-    char *pieces;
+    char *tokens;
     assert_ok(open_language(&side, folder, language, 0));
-    assert_ok(cut(&pieces, side, text, strlen(text)));
-    assert_string_equal(pieces, expected);
-    clf__free(pieces);
+    assert_ok(cut(&tokens, side, text, strlen(text)));
+    assert_string_equal(tokens, expected);
+    clf__free(tokens);
     clf__segmenter_moses.free(side);
 }
 
@@ -172,22 +172,22 @@ static void test_lists(void **state)
     write_file(folder, "bpe.model", "x y\n", 4);
     clf_log_set(hear, NULL);
     said_count = 0;
-    check_pieces(folder, "pt", "A. B", "A . B"); /* without */
+    check_tokens(folder, "pt", "A. B", "A . B"); /* without */
     assert_int_equal(said_count, 1);
     assert_non_null(strstr(said, "nonbreaking_prefix.pt"));
     assert_non_null(strstr(said, "CLFORMER_ABBREVIATIONS"));
-    check_pieces(folder, "uk", "A. B", "A . B");
+    check_tokens(folder, "uk", "A. B", "A . B");
     assert_int_equal(said_count, 2);
     assert_non_null(strstr(said, "nonbreaking_prefix.en"));
     write_file(elsewhere, "nonbreaking_prefix.pt", "A\n", 2);
     write_file(elsewhere, "nonbreaking_prefix.en", "B\n", 2);
     assert_int_equal(setenv("CLFORMER_ABBREVIATIONS", elsewhere, 1), 0);
-    check_pieces(folder, "pt", "A. B. C", "A@@ . B . C");
-    check_pieces(folder, "uk", "A. B. C", "A . B@@ . C"); /* no list, so the English one is used */
-    check_pieces(folder, "ru", "A. B. C", "A . B . C");   /* its list is missing */
+    check_tokens(folder, "pt", "A. B. C", "A@@ . B . C");
+    check_tokens(folder, "uk", "A. B. C", "A . B@@ . C"); /* no list, so the English one is used */
+    check_tokens(folder, "ru", "A. B. C", "A . B . C");   /* its list is missing */
     assert_int_equal(said_count, 3);
     write_file(folder, "nonbreaking_prefix.pt", "B\n", 2); /* the model's list takes precedence */
-    check_pieces(folder, "pt", "A. B. C", "A . B@@ . C");
+    check_tokens(folder, "pt", "A. B. C", "A . B@@ . C");
     void *side;
     assert_ok(open_language(&side, folder, "de", 1)); /* a target's list is not needed */
     clf__segmenter_moses.free(side);
@@ -210,7 +210,7 @@ static void test_pairs(void **state)
 {
     (void)state;
     static const struct {
-        const char *pairs, *text, *pieces;
+        const char *pairs, *text, *tokens;
     } cases[] = {
         {"#version: 0.2\nb c\nabc a\na bc\n", "abcabcx", "abc@@ abc@@ x"},
         {"#version: 0.1\na b\nb </w>\nab </w>", "abab a b", "ab@@ ab a b"},
@@ -223,7 +223,7 @@ static void test_pairs(void **state)
     write_file(folder, "nonbreaking_prefix.en", "", 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_file(folder, "bpe.model", cases[i].pairs, strlen(cases[i].pairs));
-        check_pieces(folder, "en", cases[i].text, cases[i].pieces);
+        check_tokens(folder, "en", cases[i].text, cases[i].tokens);
     }
 }
 
@@ -261,14 +261,14 @@ static clf_status use(const char *folder)
 {
     static const char text[] = "\u201eDas ist gut\u201c, z.B. Nr. 5 ... d'accord.'";
     void *side;
-    char *pieces = NULL, *joined = NULL;
+    char *tokens = NULL, *joined = NULL;
     CLF__TRY(open_language(&side, folder, "de", 0));
-    clf_status status = cut(&pieces, side, text, strlen(text));
+    clf_status status = cut(&tokens, side, text, strlen(text));
     if (status == CLF_OK) {
-        status = join(&joined, side, pieces);
+        status = join(&joined, side, tokens);
     }
     clf__free(joined);
-    clf__free(pieces);
+    clf__free(tokens);
     clf__segmenter_moses.free(side);
     return status;
 }
@@ -289,9 +289,9 @@ static void test_every_allocation_may_fail(void **state)
     clf__memory_fail_at(0);
 }
 
-static clf_status count_piece(void *user, const char *piece, size_t length)
+static clf_status count_token(void *user, const char *token, size_t length)
 {
-    (void)piece;
+    (void)token;
     *(int *)user += length > 0;
     return CLF_OK;
 }
@@ -314,7 +314,7 @@ static void test_long_lines(void **state)
         for (size_t at = 0; at < size; at += length) {
             memcpy(text + at, repeated[i], length);
         }
-        assert_ok(clf__segmenter_moses.segment(side, text, size, count_piece, &count));
+        assert_ok(clf__segmenter_moses.segment(side, text, size, count_token, &count));
         assert_true((count > 0) == (strspn(repeated[i], " \x01\xC2\xA0") < length));
     }
     clf__segmenter_moses.free(side);

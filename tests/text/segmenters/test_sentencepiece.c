@@ -9,7 +9,7 @@ static void test_pieces(void **state)
 {
     (void)state;
     struct clf__tokenizer *tokenizer =
-        tokenizer_load(support_fixture("text/shared"), &tokenizer_piece_options);
+        tokenizer_load(support_fixture("text/shared"), &tokenizer_subword_options);
     struct clf__ids ids = {0}, again = {0};
     /* The tokens of a line, as token input, give the line. */
     static const char line[] = "the quick man said";
@@ -41,7 +41,8 @@ static void test_a_line_of_a_megabyte(void **state)
     enum { SIZE = 1 << 20 };
     char *line = support_array(SIZE, 1);
     struct clf__tokenizer *words = tokenizer_load_words(&tokenizer_word_options);
-    struct clf__tokenizer *pieces = tokenizer_load(support_fixture("text/shared"), &tokenizer_piece_options);
+    struct clf__tokenizer *pieces =
+        tokenizer_load(support_fixture("text/shared"), &tokenizer_subword_options);
     struct clf__ids ids = {0};
     for (int spaced = 0; spaced < 2; spaced++) {
         for (int i = 0; i < SIZE; i++) {
@@ -62,7 +63,7 @@ static void test_long_lines_are_whole(void **state)
 {
     (void)state;
     struct clf__tokenizer *tokenizer =
-        tokenizer_load(support_fixture("text/shared"), &tokenizer_piece_options);
+        tokenizer_load(support_fixture("text/shared"), &tokenizer_subword_options);
     struct clf__ids once = {0}, ids = {0};
     /* Words separated by spaces, across every position where a line may be split. */
     enum { WORDS = 30000 };
@@ -94,7 +95,7 @@ static void test_long_lines_are_whole(void **state)
 static void test_the_nul_piece_is_a_space(void **state)
 {
     (void)state;
-    struct clf__tokenizer_options options = tokenizer_piece_options;
+    struct clf__tokenizer_options options = tokenizer_subword_options;
     options.separate = 1;
     options.source_vocabulary = 194;
     options.target_vocabulary = 394;

@@ -18,11 +18,11 @@ static clf_status open_pairs(void **state, const char *pairs, size_t size)
     return clf__segmenter_subwords.open(state, &settings, 0);
 }
 
-static clf_status keep(void *user, const char *piece, size_t length)
+static clf_status keep(void *user, const char *token, size_t length)
 {
     char *text = user;
     assert_true(strlen(text) + length + 2 < 512);
-    strncat(strcat(text, "|"), piece, length);
+    strncat(strcat(text, "|"), token, length);
     return CLF_OK;
 }
 
@@ -31,7 +31,7 @@ static void test_cut(void **state)
     (void)state;
     static const char pairs[] = "#version: 0.2\nh e\nl l\nll o</w>\nhe llo</w>\r\n\na b\nab a\na b</w>\nb c";
     static const struct {
-        const char *text, *pieces;
+        const char *text, *tokens;
     } cases[] = {
         {"Hello, HELLO.hell (x)", "|hello|,|hello|.@@|he@@|l@@|l|(@@|x|)"},
         {"ab aba babab", "|ab|ab@@|a|b@@|aba@@|b"},
@@ -45,7 +45,7 @@ static void test_cut(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char found[512] = "";
         assert_ok(clf__segmenter_subwords.segment(side, cases[i].text, strlen(cases[i].text), keep, found));
-        assert_string_equal(found, cases[i].pieces);
+        assert_string_equal(found, cases[i].tokens);
     }
     clf__segmenter_subwords.free(side);
 }

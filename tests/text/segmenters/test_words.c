@@ -23,16 +23,16 @@ static void test_cutting_words(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char words[64] = "";
         assert_ok(
-            clf__segmenter_words.segment(NULL, cases[i].text, cases[i].size, tokenizer_add_piece, words));
+            clf__segmenter_words.segment(NULL, cases[i].text, cases[i].size, tokenizer_add_token, words));
         assert_string_equal(words, cases[i].words);
     }
 }
 
-static clf_status fail_at_b(void *user, const char *piece, size_t length)
+static clf_status fail_at_b(void *user, const char *token, size_t length)
 {
     (void)length;
     ++*(int *)user;
-    return *piece == 'b' ? CLF_INTERRUPTED : CLF_OK;
+    return *token == 'b' ? CLF_INTERRUPTED : CLF_OK;
 }
 
 static void test_a_failure_ends_it(void **state)

@@ -5,7 +5,7 @@
 #include "support/support.h"
 #include "tune/tune.h"
 
-enum { CANDIDATES = 4, PIECES = 2, ROUNDS = 9 };
+enum { CANDIDATES = 4, CASES = 2, ROUNDS = 9 };
 
 /* The clock, and whether the user asked to stop. */
 static double now;
@@ -32,7 +32,7 @@ void progress_clear(const struct progress *progress)
 struct script {
     double seconds[CANDIDATES];
     double noise[CANDIDATES]; /* added in every second run */
-    int is_wrong[CANDIDATES]; /* in the second piece */
+    int is_wrong[CANDIDATES]; /* in the second case_index */
     int is_alike[CANDIDATES]; /* to the first one in the first part */
     int fails_at_run;         /* 0: never */
     int selected, counts[CANDIDATES];
@@ -45,28 +45,28 @@ static clf_status select_value(void *context, int value)
     return CLF_OK;
 }
 
-static int is_alike(void *context, int piece, int value, int other)
+static int is_alike(void *context, int case_index, int value, int other)
 {
     const struct script *script = context;
     assert_int_equal(other, 10);
-    return script->is_alike[value - 10] && piece == 0;
+    return script->is_alike[value - 10] && case_index == 0;
 }
 
-static clf_status run(void *context, int piece)
+static clf_status run(void *context, int case_index)
 {
     struct script *script = context;
-    int at = script->selected, is_odd = script->counts[at]++ / PIECES % 2;
-    assert_true(piece >= 0 && piece < PIECES);
+    int at = script->selected, is_odd = script->counts[at]++ / CASES % 2;
+    assert_true(case_index >= 0 && case_index < CASES);
     runs++;
-    now += script->seconds[at] * (piece + 1) + (is_odd ? script->noise[at] : 0);
+    now += script->seconds[at] * (case_index + 1) + (is_odd ? script->noise[at] : 0);
     return runs == script->fails_at_run ? CLF_DEVICE : CLF_OK;
 }
 
-static clf_status check(void *context, int piece, int is_first, int *is_right)
+static clf_status check(void *context, int case_index, int is_first, int *is_right)
 {
     struct script *script = context;
     assert_int_equal(is_first, script->selected == 0);
-    *is_right = piece == 0 || !script->is_wrong[script->selected];
+    *is_right = case_index == 0 || !script->is_wrong[script->selected];
     return CLF_OK;
 }
 
@@ -74,7 +74,7 @@ static clf_status measure(struct tune_result *results, struct script *script, in
 {
     static const int candidates[CANDIDATES] = {10, 11, 12, 13};
     static const struct tune_patience patience = {ROUNDS, 0};
-    const struct tune_work work = {script, PIECES, select_value, is_alike, run, check};
+    const struct tune_work work = {script, CASES, select_value, is_alike, run, check};
     struct progress progress = {.shown = 0};
     runs = 0;
     return tune_measure(results, &work, candidates, count, &patience, &progress, "parameter");
@@ -115,7 +115,7 @@ static void test_wrong(void **state)
     assert_ok(measure(results, &script, 4));
     assert_true(results[2].is_wrong && !results[1].is_wrong);
     assert_int_equal(tune_best(results, 4), 1);
-    assert_int_equal(script.counts[2], PIECES); /* no longer measured */
+    assert_int_equal(script.counts[2], CASES); /* no longer measured */
     script = (struct script){.seconds = {1, 0.5}, .is_wrong = {1, 0}};
     assert_fails(measure(results, &script, 2), CLF_DEVICE, "the results of the device are wrong");
 }
@@ -127,8 +127,8 @@ static void test_slow(void **state)
     struct tune_result results[CANDIDATES];
     assert_ok(measure(results, &script, 4));
     assert_true(results[1].is_slow && !results[0].is_slow);
-    assert_int_equal(script.counts[1], 2 * PIECES);
-    assert_int_equal(script.counts[0], (2 + ROUNDS) * PIECES);
+    assert_int_equal(script.counts[1], 2 * CASES);
+    assert_int_equal(script.counts[0], (2 + ROUNDS) * CASES);
     assert_int_equal(tune_best(results, 4), 2);
 }
 
@@ -139,7 +139,7 @@ static void test_alike(void **state)
     struct script script = {.seconds = {1, 0.97, 0.96, 1}, .is_alike = {0, 1, 0, 0}};
     struct tune_result results[CANDIDATES];
     assert_ok(measure(results, &script, 4));
-    assert_int_equal(results[1].pieces, 1);
+    assert_int_equal(results[1].cases, 1);
     assert_int_equal(script.counts[1], 2 + ROUNDS);
     assert_true(results[1].ratio > 0.969 && results[1].ratio < 0.971);
     assert_true(results[1].seconds > 2.939 && results[1].seconds < 2.941); /* 1 + 2 * 0.97 */
@@ -152,7 +152,7 @@ static void test_end(void **state)
 {
     (void)state;
     struct tune_result results[CANDIDATES];
-    for (int at = 1; at < (2 + ROUNDS) * PIECES * 2; at++) {
+    for (int at = 1; at < (2 + ROUNDS) * CASES * 2; at++) {
         struct script script = {.seconds = {1, 1}};
         stops_at_run = at;
         assert_int_equal(measure(results, &script, 2), CLF_INTERRUPTED);

@@ -13,10 +13,10 @@ struct rows {
     const char *path;
 };
 
-static clf_status fail_added(const struct rows *rows, const char *key, const char *what, const char *piece)
+static clf_status fail_added(const struct rows *rows, const char *key, const char *what, const char *text)
 {
     return clf__fail(CLF_FORMAT, "%s: \"%s\": %s (\"%.80s\"); download the file again", rows->path, key, what,
-                     piece);
+                     text);
 }
 
 static clf_status check_token(const struct rows *rows, const json_t *token)
@@ -31,11 +31,11 @@ static clf_status check_token(const struct rows *rows, const json_t *token)
 }
 
 /* Allocates a row for every id. If most ids are unused, the file belongs to another model. */
-static clf_status make_rows(struct rows *rows, const struct clf__model_tokens *pieces, const json_t *tokens,
+static clf_status make_rows(struct rows *rows, const struct clf__model_tokens *own, const json_t *tokens,
                             int model_rows)
 {
-    size_t most = pieces->count + json_array_size(tokens) + (size_t)model_rows;
-    rows->count = pieces->ids;
+    size_t most = own->count + json_array_size(tokens) + (size_t)model_rows;
+    rows->count = own->ids;
     for (size_t i = 0; i < json_array_size(tokens); i++) {
         const json_t *token = json_array_get(tokens, i);
         CLF__TRY(check_token(rows, token));
@@ -46,7 +46,7 @@ static clf_status make_rows(struct rows *rows, const struct clf__model_tokens *p
         return clf__fail(CLF_FORMAT,
                          "%s: ids up to %d for only %zu tokens, but config.json has a vocabulary of %d; "
                          "download or save both files again",
-                         rows->path, rows->count - 1, pieces->count + json_array_size(tokens), model_rows);
+                         rows->path, rows->count - 1, own->count + json_array_size(tokens), model_rows);
     }
     return clf__allocate(&rows->items, (size_t)rows->count, sizeof *rows->items);
 }
@@ -62,15 +62,15 @@ static clf_status place_added(struct rows *rows, const json_t *token)
     return CLF_OK;
 }
 
-static clf_status place_all(struct rows *rows, const struct clf__model_tokens *pieces, const json_t *tokens,
+static clf_status place_all(struct rows *rows, const struct clf__model_tokens *own, const json_t *tokens,
                             int model_rows)
 {
     if (tokens != NULL && !json_is_null(tokens) && !json_is_array(tokens)) {
         return fail_added(rows, "added_tokens", "is not a list", "");
     }
-    CLF__TRY(make_rows(rows, pieces, tokens, model_rows));
-    for (size_t i = 0; i < pieces->count; i++) {
-        rows->items[pieces->items[i].id] = pieces->items[i].text;
+    CLF__TRY(make_rows(rows, own, tokens, model_rows));
+    for (size_t i = 0; i < own->count; i++) {
+        rows->items[own->items[i].id] = own->items[i].text;
     }
     for (size_t i = 0; i < json_array_size(tokens); i++) {
         CLF__TRY(place_added(rows, json_array_get(tokens, i)));
@@ -114,12 +114,12 @@ static clf_status take_rows(struct clf__vocabulary *out, const struct rows *rows
                             const struct clf__pipeline_options *options)
 {
     static const struct clf__added_tokens none = {.count = 0};
-    struct clf__token_list pieces = {.count = 0}, merged = {.count = 0};
-    struct clf__own_tokens own = {.tokens = &pieces,
+    struct clf__token_list listed = {.count = 0}, merged = {.count = 0};
+    struct clf__own_tokens own = {.tokens = &listed,
                                   .file = options->model != NULL ? options->model : "tokenizer.json"};
     clf_status status = count_fixed(&own.fixed, rows, options);
     if (status == CLF_OK) {
-        status = list_own(&pieces, rows, tokens);
+        status = list_own(&listed, rows, tokens);
     }
     if (status == CLF_OK) {
         status = clf__added_tokens_merge(
@@ -131,15 +131,15 @@ static clf_status take_rows(struct clf__vocabulary *out, const struct rows *rows
     if (status == CLF_OK) {
         status = clf__vocabulary_take(out, &merged, rows->path);
     }
-    clf__token_list_free(&pieces);
+    clf__token_list_free(&listed);
     clf__token_list_free(&merged);
     return status;
 }
 
 /* Marks a token as special unless it is already an added token. */
-static void mark_special(struct clf__vocabulary *vocabulary, const char *piece, int more)
+static void mark_special(struct clf__vocabulary *vocabulary, const char *text, int more)
 {
-    int32_t id = piece != NULL ? clf__vocabulary_id(vocabulary, piece, strlen(piece)) : -1;
+    int32_t id = text != NULL ? clf__vocabulary_id(vocabulary, text, strlen(text)) : -1;
     if (id >= 0 && (vocabulary->marks[id] & CLF__TOKEN_FOUND) == 0) {
         vocabulary->marks[id] |= (uint16_t)(CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL | more);
     }
@@ -161,26 +161,26 @@ static clf_status mark_class(struct clf__vocabulary *vocabulary, const struct cl
     if (class->behind == NULL || class->place == CLF__LANGUAGE_NOWHERE) {
         return CLF_OK;
     }
-    struct clf__token_list pieces = {0};
-    clf_status status = class->behind(&pieces, options->settings);
-    const char *piece = pieces.text;
-    for (int i = 0; status == CLF_OK && i < pieces.count; i++) {
-        int32_t id = clf__vocabulary_id(vocabulary, piece, strlen(piece));
-        if (id >= 0 && (pieces.marks[i] & CLF__TOKEN_LANGUAGE) != 0) {
-            mark_special(vocabulary, piece, 0);
+    struct clf__token_list list = {0};
+    clf_status status = class->behind(&list, options->settings);
+    const char *text = list.text;
+    for (int i = 0; status == CLF_OK && i < list.count; i++) {
+        int32_t id = clf__vocabulary_id(vocabulary, text, strlen(text));
+        if (id >= 0 && (list.marks[i] & CLF__TOKEN_LANGUAGE) != 0) {
+            mark_special(vocabulary, text, 0);
             vocabulary->marks[id] |= CLF__TOKEN_LANGUAGE;
         }
-        piece += strlen(piece) + 1;
+        text += strlen(text) + 1;
     }
-    clf__token_list_free(&pieces);
+    clf__token_list_free(&list);
     return status;
 }
 
 static clf_status make(struct clf__vocabulary *out, struct rows *rows, const json_t *root,
-                       const struct clf__model_tokens *pieces, const struct clf__pipeline_options *options)
+                       const struct clf__model_tokens *own, const struct clf__pipeline_options *options)
 {
     const json_t *tokens = json_object_get(root, "added_tokens");
-    CLF__TRY(place_all(rows, pieces, tokens, options->rows));
+    CLF__TRY(place_all(rows, own, tokens, options->rows));
     CLF__TRY(take_rows(out, rows, tokens, options));
     if (options->settings != NULL) {
         clf__added_tokens_named(options->settings->added, mark_named, out);

@@ -36,19 +36,19 @@ static clf_status damaged(const struct making *making)
                      making->path, making->count);
 }
 
-static clf_status add_token(struct making *making, json_t *piece, int id, int marks)
+static clf_status add_token(struct making *making, json_t *content, int id, int marks)
 {
-    json_t *token = json_pack("{sisOsbsbsbsbsb}", "id", id, "content", piece, "special",
+    json_t *token = json_pack("{sisOsbsbsbsbsb}", "id", id, "content", content, "special",
                               (marks & CLF__TOKEN_SPECIAL) != 0, "normalized", 0, "lstrip",
                               (marks & CLF__TOKEN_LSTRIP) != 0, "rstrip", (marks & CLF__TOKEN_RSTRIP) != 0,
                               "single_word", 0);
     return json_array_append_new(making->added, token) == 0 ? CLF_OK : no_memory(making);
 }
 
-static clf_status add_row(struct making *making, json_t *piece, double score)
+static clf_status add_row(struct making *making, json_t *token, double score)
 {
     if (json_is_object(making->vocab)) {
-        return json_object_set_new(making->vocab, json_string_value(piece), json_integer(making->count)) == 0
+        return json_object_set_new(making->vocab, json_string_value(token), json_integer(making->count)) == 0
                    ? CLF_OK
                    : no_memory(making);
     }
@@ -56,7 +56,7 @@ static clf_status add_row(struct making *making, json_t *piece, double score)
     if (number == NULL) {
         return damaged(making);
     }
-    return json_array_append_new(making->vocab, json_pack("[Oo]", piece, number)) == 0 ? CLF_OK
+    return json_array_append_new(making->vocab, json_pack("[Oo]", token, number)) == 0 ? CLF_OK
                                                                                        : no_memory(making);
 }
 
@@ -64,15 +64,15 @@ static clf_status add_row(struct making *making, json_t *piece, double score)
 static clf_status add(struct making *making, const char *text, size_t size, double score, int marks,
                       int has_row)
 {
-    json_t *piece = size > 0 && memchr(text, '\0', size) == NULL ? json_stringn(text, size) : NULL;
-    if (piece == NULL) {
+    json_t *token = size > 0 && memchr(text, '\0', size) == NULL ? json_stringn(text, size) : NULL;
+    if (token == NULL) {
         return damaged(making);
     }
-    clf_status status = has_row ? add_row(making, piece, score) : CLF_OK;
+    clf_status status = has_row ? add_row(making, token, score) : CLF_OK;
     if (status == CLF_OK && (marks & CLF__TOKEN_FOUND) != 0) {
-        status = add_token(making, piece, making->count, marks);
+        status = add_token(making, token, making->count, marks);
     }
-    json_decref(piece);
+    json_decref(token);
     making->count++;
     return status;
 }
@@ -89,17 +89,17 @@ static clf_status add_all(struct making *making, const struct clf__token_list *t
     return CLF_OK;
 }
 
-static clf_status add_of_model(void *user, const struct clf__spm_piece *piece)
+static clf_status add_of_model(void *user, const struct clf__spm_piece *token)
 {
     struct making *making = user;
     if (making->skipped > 0) {
         making->skipped--;
         return CLF_OK;
     }
-    int marks = piece->is_control        ? CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL
-                : piece->is_user_defined ? CLF__TOKEN_FOUND
+    int marks = token->is_control        ? CLF__TOKEN_FOUND | CLF__TOKEN_SPECIAL
+                : token->is_user_defined ? CLF__TOKEN_FOUND
                                          : 0;
-    return add(making, piece->text, piece->size, (double)piece->score, marks, 1);
+    return add(making, token->text, token->size, (double)token->score, marks, 1);
 }
 
 /* Adds the tokens that the class defines before the model's, the tokens of the model, and those after. For

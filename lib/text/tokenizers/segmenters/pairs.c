@@ -11,7 +11,7 @@
 #include "text/tokenizers/clean_up.h"
 #include "text/tokenizers/token_list.h"
 
-enum { MAX_FILE_BYTES = 1 << 28, MOST_PIECE = 1 << 16 };
+enum { MAX_FILE_BYTES = 1 << 28, MOST_SUBWORD = 1 << 16 };
 static const char word_end[] = "</w>", joint[] = "@@";
 
 void clf__pairs_free(struct clf__pairs *pairs)
@@ -116,7 +116,7 @@ static clf_status read_pair(struct line *out, const struct reading *reading, con
     if (space == NULL || space == line || space + 1 == line + size || other != NULL) {
         return damaged(reading, "is not two symbols separated by a space");
     }
-    if (size > MOST_PIECE || clf__utf8_valid_prefix(line, size) != size) {
+    if (size > MOST_SUBWORD || clf__utf8_valid_prefix(line, size) != size) {
         return damaged(reading, "is too long or not UTF-8");
     }
     *out = (struct line){line, space + 1, (size_t)(space - line), (size_t)(line + size - space - 1)};
@@ -146,7 +146,7 @@ static clf_status each_pair(struct reading *reading,
 
 static clf_status add_symbols(struct reading *reading, const struct line *line, int rank)
 {
-    char whole[MOST_PIECE];
+    char whole[MOST_SUBWORD];
     memcpy(whole, line->left, line->left_size);
     memcpy(whole + line->left_size, line->right, line->right_size);
     CLF__TRY(clf__token_list_add(&reading->tokens, line->left, line->left_size, 0));

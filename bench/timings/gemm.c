@@ -163,7 +163,7 @@ static void batched_product(struct op_bench *bench, const struct gemm_batched_ca
     op_end(bench, "batched product", text, multiply_batch, &product);
 }
 
-static void usual_products(struct op_bench *bench)
+static void usual_gemms(struct op_bench *bench)
 {
     for (int i = 0; i < gemm_speed_case_count && !bench->stopped; i++) {
         product(bench, &gemm_speed_cases[i]);
@@ -180,11 +180,11 @@ static void usual_products(struct op_bench *bench)
     }
 }
 
-void op_products(struct op_bench *bench)
+void op_gemm(struct op_bench *bench)
 {
     const struct op_choice *choice = &bench->choice;
     if (choice->shape_count == 0) {
-        usual_products(bench);
+        usual_gemms(bench);
     }
     for (int i = 0; i < choice->shape_count && !bench->stopped; i++) {
         const int *sizes = choice->shapes[i].sizes;
