@@ -29,7 +29,7 @@ clf_status clf__parameters_save_as_loaded(const char *path, struct clf__paramete
 clf_status clf__model_convert(const char *output, const char *path, clf_precision precision);
 
 /* Writes model.safetensors to a folder with a config.json. Each parameter is drawn as the architecture
- * defines (model/config/README.md), from the seed alone. Ends with CLF_INTERRUPTED and no file if
+ * defines (model/config/KEYS.md), from the seed alone. Ends with CLF_INTERRUPTED and no file if
  * `interrupted` (may be NULL) returns non-zero. */
 clf_status clf__model_initialise(const char *folder, uint64_t seed, int (*interrupted)(void *user),
                                  void *user);

@@ -311,7 +311,7 @@ static void test_fine_tuning_has_the_preset_of_its_folder(void **state)
     assert_int_equal(settings.warm_up, 3000);
 }
 
-/* The table in lib/model/config/README.md: every key of config.json can be set, except those that other
+/* The table in lib/model/config/KEYS.md: every key of config.json can be set, except those that other
  * choices determine. */
 static void test_every_key_of_the_configuration_can_be_set(void **state)
 {
@@ -320,7 +320,7 @@ static void test_every_key_of_the_configuration_can_be_set(void **state)
                                        "eos_token_id", "decoder_start_token_id",
                                        /* of LongT5, which is not trained */
                                        "encoder_attention_type", "local_radius", "global_block_size"};
-    FILE *readme = fopen(CLF_SOURCE_FOLDER "/lib/model/config/README.md", "r");
+    FILE *readme = fopen(CLF_SOURCE_FOLDER "/lib/model/config/KEYS.md", "r");
     assert_non_null(readme);
     char line[1024];
     int found = 0;
