@@ -156,7 +156,7 @@ static int check_word(const char *path, const char *word)
             NULL};
     if (is_named(word, architectures) &&
         strncmp(path, "model/config/architectures/", strlen("model/config/architectures/")) != 0) {
-        return report(path, word, "only lib/model/config/architecture asks for a architecture by its name");
+        return report(path, word, "only lib/model/config/architectures compares the name of an architecture");
     }
     if (is_named(word, printing)) {
         return report(path, word, "lib/ never prints");
@@ -187,7 +187,7 @@ static int check_string(const char *path, const char *text)
             strncmp(path, "text/tokenizers/classes/", strlen("text/tokenizers/classes/")) != 0) {
             return report(
                 path, architectures[i],
-                "only lib/model/config/architecture and lib/text/tokenizers/classes name a architecture");
+                "only lib/model/config/architectures and lib/text/tokenizers/classes name architectures");
         }
     }
     return 0;
