@@ -65,7 +65,7 @@ static void check_score(const json_t *lines, const json_t *expected, const char 
     }
     if (!same) {
         fail_msg("%s, words %d, lower case %d: %.12g over %lld and %lld words, expected %.12g", name, words,
-                 lower_case, bleu.score, bleu.hypothesis_words, bleu.reference_words,
+                 lower_case, bleu.score, (long long)bleu.hypothesis_words, (long long)bleu.reference_words,
                  number(expected, "score"));
     }
 }
