@@ -13,7 +13,7 @@ struct following {
     int is_joined; /* no white space before it */
     int has_dash, has_opening, has_inverted;
     int has_bracket; /* starts with an opening mark */
-    int is_small;    /* starts with a small letter, except as in "iPhone" */
+    int is_small;    /* starts with a small letter, except as in "iPhone" and "b) text" */
 };
 
 /* Returns whether an opening bracket, ASCII or full width, is at an offset. */
@@ -41,8 +41,9 @@ static struct following read_following(const struct clf__passage *passage, const
         }
     }
     following.word = clf__word_at(passage, at);
-    following.is_small = following.mark == CLF__MARK_LOWER &&
-                         clf__mark_at(passage, next, NULL) != CLF__MARK_UPPER && passage->has_capitals;
+    int is_marker = following.word.letters == 1 && clf__char_at(passage, following.word.end, NULL) == ')';
+    following.is_small = following.mark == CLF__MARK_LOWER && following.word.capitals == 0 && !is_marker &&
+                         passage->has_capitals;
     return following;
 }
 
@@ -143,6 +144,9 @@ static int letter_ends(const struct clf__passage *passage, size_t start,
          clf__word_classify(passage, start, before) == CLF__WORD_NUMBER)) {
         return 1;
     }
+    if (before->digits > 0 && before->letters > 0 && word->is_capital) { /* "3.º B." */
+        return 1;
+    }
     if (following->mark == CLF__MARK_DIGIT || is_initial(passage, &following->word)) {
         return 0;
     }
@@ -202,12 +206,20 @@ static int is_adverbial(const struct clf__passage *passage, size_t start, size_t
     return clf__word_is_preposition(&first) && count_words(passage, start, end, MOST + 1) <= MOST;
 }
 
+/* "il cap. De Rosa": a particle and a capitalised name */
+static int is_surname(const struct clf__passage *passage, const struct clf__sentence_word *word)
+{
+    size_t next = clf__skip_spaces(passage, word->end);
+    return clf__word_is_particle(word) && clf__mark_at(passage, next, NULL) == CLF__MARK_UPPER;
+}
+
 /* Returns whether an abbreviation ends a sentence; `before` is the word before it. */
 static int abbreviation_ends(const struct clf__passage *passage, size_t start,
                              const struct clf__sentence_word *word, const struct clf__sentence_word *before,
                              const struct following *following, enum clf__word_class class)
 {
     int is_alone = !has_words(passage, start, word->start) && class != CLF__WORD_NUMBER; /* "P.S. The ..." */
+    int is_title = clf__word_is_title(word, before);
     if (is_alone || is_number_next(passage, following, word, class) ||
         (following->has_bracket &&
          (class != CLF__WORD_NUMBER || clf__word_is_short_month(word))) || /* "Ltd. (UK)" */
@@ -221,7 +233,11 @@ static int abbreviation_ends(const struct clf__passage *passage, size_t start,
     case CLF__WORD_TIME:
         return starts(passage, following) || !is_adverbial(passage, start, word->end);
     case CLF__WORD_BETWEEN:
-        return starts(passage, following);
+        return starts(passage, following) && !(is_title && is_surname(passage, &following->word));
+    case CLF__WORD_NUMBER: /* "на 88-й мин." */
+        return before->digits == 0 || before->letters == 0 || starts(passage, following);
+    case CLF__WORD_LAST: /* "S. A. R." */
+        return word->letters > 1 || !word->is_capital || !is_initial(passage, &following->word);
     default:
         return 1;
     }
@@ -254,6 +270,9 @@ static int stop_ends(const struct clf__passage *passage, size_t start, const str
                      const struct following *following)
 {
     struct clf__sentence_word word = clf__word_before(passage, start, ending->start);
+    if (clf__word_is_elided_initial(&word)) { /* "l'opera d'A. Manzoni" */
+        return 0;
+    }
     if (is_number(&word)) {
         return number_ends(passage, start, &word, following);
     }
@@ -271,7 +290,8 @@ static int stop_ends(const struct clf__passage *passage, size_t start, const str
          (class != CLF__WORD_PLAIN || word.letters == 1 || looks_abbreviated(&word)))) {
         return 0;
     }
-    if (class == CLF__WORD_PLAIN && is_chain(passage, start, &word, following)) {
+    if ((class == CLF__WORD_PLAIN || class == CLF__WORD_NUMBER) &&
+        is_chain(passage, start, &word, following)) {
         return 0;
     }
     if (class != CLF__WORD_PLAIN) {
@@ -287,7 +307,8 @@ static int stop_ends(const struct clf__passage *passage, size_t start, const str
     if (word.letters <= SHORT && is_numbered && !following->has_opening) {
         return 0;
     }
-    int is_unit = is_number(&before) && word.stops == 0 && !word.is_capital;
+    int is_unit =
+        is_number(&before) && word.stops == 0 && (!word.is_capital || clf__word_is_unit(&word)); /* 2,7 Гб */
     if (looks_abbreviated(&word) && !is_unit) {
         class = is_number(&before) && word.stops > 0 ? CLF__WORD_TIME : CLF__WORD_BETWEEN;
         return abbreviation_ends(passage, start, &word, &before, following, class);
@@ -347,6 +368,7 @@ static int joined_ends(const struct clf__passage *passage, size_t start, const s
 
 static int ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending)
 {
+    enum { HEARTLESS = 2 }; /* words */
     struct following following = read_following(passage, ending);
     enum clf__mark first = clf__mark_at(passage, ending->next, NULL);
     int is_inside = following.is_joined && !ending->is_wide && /* 3.5, e.g. */
@@ -361,6 +383,9 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
     int is_omission = clf__mark_at(passage, before, NULL) == CLF__MARK_OPENING; /* [...] */
     if (is_omission || (ending->stops == 1 && is_item(passage, start, &word))) {
         return 0;
+    }
+    if (ending->is_heart && count_words(passage, start, ending->start, HEARTLESS + 1) <= HEARTLESS) {
+        return 0; /* "I ❤ Paris" */
     }
     if (ending->is_final && clf__word_is_exclaimed(&word) && !starts(passage, &following)) {
         return 0;
@@ -400,7 +425,11 @@ static int stands_alone(const struct clf__passage *passage, size_t start, size_t
            clf__mark_at(passage, last, NULL) == CLF__MARK_SPACE) {
         at = last;
     }
-    enum clf__mark mark = clf__mark_at(passage, last, NULL);
+    enum clf__mark mark = clf__mark_at(passage, last, NULL), behind = clf__mark_at(passage, partner, NULL);
+    if (behind == CLF__MARK_STOP || behind == CLF__MARK_FINAL) { /* «Go. Run». */
+        last = partner;
+        mark = behind;
+    }
     if (has_words(passage, start, opening) ||
         (mark != CLF__MARK_STOP && mark != CLF__MARK_FINAL && mark != CLF__MARK_ELLIPSIS)) {
         return 0;

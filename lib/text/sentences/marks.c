@@ -1,5 +1,7 @@
 #include "text/sentences/marks.h"
 
+#include <string.h>
+
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -39,6 +41,11 @@ static int is_space(int32_t character)
 {
     int kind = u_getIntPropertyValue(character, UCHAR_SENTENCE_BREAK);
     return kind == U_SB_SP || kind == U_SB_SEP || kind == U_SB_CR || kind == U_SB_LF;
+}
+
+static int is_heart(int32_t character)
+{
+    return character == 0x2764 || character == 0x2665 || (character >= 0x1f493 && character <= 0x1f49f);
 }
 
 static int is_word(int32_t character)
@@ -96,15 +103,51 @@ static enum clf__mark punctuation(const struct clf__passage *passage, size_t at,
     return continues ? CLF__MARK_COMMA : CLF__MARK_SYMBOL;
 }
 
+/* Returns the offset after an emoticon such as ":-)", which stands after white space or a mark; 0: none. */
+static size_t skip_emoticon(const struct clf__passage *passage, size_t at)
+{
+    int32_t eyes = clf__char_at(passage, at, &at), before, mouth, behind;
+    if (eyes != ':' && eyes != ';') {
+        return 0;
+    }
+    clf__char_before(passage, at, &at);
+    before = clf__char_before(passage, at, NULL);
+    clf__char_at(passage, at, &at);
+    mouth = clf__char_at(passage, at, &at);
+    if (mouth == '-') {
+        mouth = clf__char_at(passage, at, &at);
+    }
+    while ((behind = clf__char_at(passage, at, NULL)) == mouth && mouth >= 0) { /* :))) */
+        clf__char_at(passage, at, &at);
+    }
+    int is_apart = is_space(before) || before == '.' || before == '!' || before == '?';
+    return is_apart && mouth > 0 && mouth < 0x80 && strchr("()DPpOo/|*", mouth) != NULL &&
+                   (behind < 0 || is_space(behind))
+               ? at
+               : 0;
+}
+
+/* Returns whether a character is an emoji of a face or heart, which ends a sentence as a mark does. */
+static int is_face(int32_t character)
+{
+    return (character >= 0x1f600 && character <= 0x1f64f) || (character >= 0x1f910 && character <= 0x1f92f) ||
+           (character >= 0x1f970 && character <= 0x1f97a) || is_heart(character);
+}
+
 enum clf__mark clf__mark_at(const struct clf__passage *passage, size_t at, size_t *next)
 {
     size_t end;
     int32_t character = clf__char_at(passage, at, &end);
+    size_t emoticon = skip_emoticon(passage, at);
+    end = emoticon > 0 ? emoticon : end;
     if (next != NULL) {
         *next = end;
     }
     if (character < 0) {
         return CLF__MARK_END;
+    }
+    if (emoticon > 0 || is_face(character)) {
+        return CLF__MARK_FINAL;
     }
     if (character == 0x2026 || character == 0x2025 || character == 0x22ef) {
         return CLF__MARK_ELLIPSIS;
@@ -196,6 +239,17 @@ static int is_emoji(int32_t character)
            character == 0xfe0f || character == 0x200d || u_hasBinaryProperty(character, UCHAR_EMOJI_MODIFIER);
 }
 
+/* Reads a run of "w" between a full-width or final mark and text that is not Latin. */
+static int is_laughter(const struct clf__passage *passage, size_t at, size_t *end)
+{
+    while (clf__char_at(passage, at, NULL) == 'w') {
+        clf__char_at(passage, at, &at);
+    }
+    *end = at;
+    enum clf__mark mark = clf__mark_at(passage, at, NULL);
+    return mark == CLF__MARK_LETTER || mark == CLF__MARK_OPENING;
+}
+
 /* Returns the offset after an emoji or a footnote number (superscript or in brackets); 0: none. */
 static size_t skip_attached(const struct clf__passage *passage, size_t at)
 {
@@ -203,6 +257,9 @@ static size_t skip_attached(const struct clf__passage *passage, size_t at)
     int32_t character = clf__char_at(passage, at, &next);
     if (is_emoji(character)) {
         return next;
+    }
+    if (character == 'w') { /* Japanese laughter: 寝坊した!w */
+        return is_laughter(passage, at, &end) ? end : 0;
     }
     if (character == '[') {
         for (end = next; clf__mark_at(passage, end, &next) == CLF__MARK_DIGIT; end = next) {
@@ -221,7 +278,8 @@ static void add_mark(struct clf__ending *ending, enum clf__mark mark, int32_t ch
     ending->has_ellipsis |= mark == CLF__MARK_ELLIPSIS || (mark == CLF__MARK_STOP && ending->stops > 0);
     ending->stops += mark == CLF__MARK_STOP;
     ending->is_final |= mark == CLF__MARK_FINAL || (mark == CLF__MARK_STOP && character == 0xff0e);
-    ending->is_wide |= character > 0x2fff && mark != CLF__MARK_ELLIPSIS;
+    ending->is_heart |= is_heart(character) && at == ending->start;
+    ending->is_wide |= character > 0x2fff && mark != CLF__MARK_ELLIPSIS && !is_face(character);
     ending->last = at;
 }
 

@@ -19,7 +19,7 @@ enum clf__mark {
     CLF__MARK_LINE_BREAK,
     CLF__MARK_SPACE,
     CLF__MARK_STOP,     /* full stop and equivalents, also inside numbers and after abbreviations */
-    CLF__MARK_FINAL,    /* ! ? and marks of other scripts that always end a sentence */
+    CLF__MARK_FINAL,    /* ! ? emoticons, and marks of other scripts that always end a sentence */
     CLF__MARK_ELLIPSIS, /* one character, not three full stops */
     CLF__MARK_OPENING,  /* quotation marks and brackets */
     CLF__MARK_CLOSING,
@@ -58,6 +58,7 @@ struct clf__ending {
     size_t next;                /* offset of the next character that is not white space */
     int stops;                  /* number of full stops */
     int is_final;               /* the ending contains a FINAL */
+    int is_heart;               /* the ending begins with an emoji of a heart, which may be a verb */
     int is_wide;                /* the FINAL is of a script without spaces between sentences */
     int has_ellipsis;           /* the ending contains an ellipsis character, or consecutive full stops */
     int is_spaced;              /* full stops separated by spaces */

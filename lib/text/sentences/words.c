@@ -16,9 +16,10 @@ static const char never[] =
     "vgl bzw ca evtl "
     "uffz ggf ggfs inkl exkl zzgl abzgl sog gegr geb gest verst verh ehem allg insb insbes bspw einschl "
     "bezgl bzgl ev abg abt oblt olt hptm fw gefr hgefr "
-    "betr ungef vorauss vmtl wg zw "
+    "betr ungef vorauss vmtl wg zw techn chem phys biol wiss kaufm gesetzl "
     /* French */ " mme mmes mlle mlles mgr p.ex c.-à-d c.à.d boul bld bvd fbg éts sté "
     /* Spanish */ " sra sras sres srta srtas dña dres dras lic lcda lcdo gral cnel tte sgto almte hno hna "
+    "pol.ind "
     "hnos hnas pbro "
     "excmo excma exmo exma ilmo ilma p.ej v.gr avda avd ctra pza plza urb ntra apdo aprox máx mín dpto depto "
     /* Italian */ " ss sig sigg sig.ra sig.na sig.ri dott dott.ssa dott.ri dr.ssa prof.ssa proff avv ing "
@@ -39,7 +40,7 @@ static const char titles[] =
     "cmdr cdr pres pvt brig amb fr on pr me mm mons "
     "sor fa ten cel alm insp supt atty gent ";
 /* Titles only after an article, such as "il mar. Esposito". */
-static const char titles_after_articles[] = " mar mal del ";
+static const char titles_after_articles[] = " mar mal del gal caps gens ";
 static const char before_numbers[] =
     " no nos nr nrs nrn n° nº n.º num núm núms nn pp pg pgs pag pagg pág págs seq ff art artt arts abs "
     "abschn par parr párr párrf "
@@ -50,18 +51,19 @@ static const char before_numbers[] =
     "lin vers "
     "ver bl ed aufl para paras op opp aufg übg ej ejs rom cor matt isa eph thess heb rm "
     "ausg jg sp env max min mind est edif blq ap tít lett apt apto rm bk fol inc d.lgs d.l d.m d.p.r "
-    "lun mié jue vie sáb dom руб коп мин сек ч "
+    "reg regs anh sch schd civ crim lun mié jue vie sáb dom mer gio ven руб коп мин сек ч выс шир диам "
     "рис табл ауд эт стр гл разд ст пп подп кв д корп оф т вып род ум тел доб ред прим прил илл ";
 /* Abbreviated months, which also precede numbers. */
 static const char short_months[] =
-    " jan janv juill feb febr fev févr mar apr avr abr ene jun juin jul juil aug ago sep sept sett set "
+    " jan janv juill feb febr febb fev févr mar apr avr abr ene jun juin jul juil aug ago sep sept sett set "
     "oct okt ott out nov dec dez déc dic mag giu lug янв февр фев апр авг сент сен окт нояб ноя "
     "дек ";
 /* Abbreviations before a name, or at the end of a sentence. */
 static const char between[] =
     " st ste sto sta mt mts ft jr sr jun co ave blvd bd rd hwy sq dept prof univ inst assn intl natl govt "
     "dist et_al et_coll "
-    "gen col adj cdt dir.gén esp esq "
+    "gen col adj cdt atl cj res ind bros "
+    " dir.gén esp esq "
     "tbsp tsp lb lbs oz "
     "u.a u.ä o.ä s.o s.u a.a.o ebd str mio mrd tsd jh jhd jhdt med phil jur rer nat lat engl frz griech "
     "österr kath evang röm "
@@ -74,7 +76,8 @@ static const char names[] = " mon tue tues wed thu thur thurs fri sat sun calif 
 static const char last[] =
     " etc usw ecc ud uds vd vds ee.uu ff.aa e.u.a o.n.u u.r.s.s incl excl u.s.w usf "
     "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr av.j.-c apr.j.-c ap.j.-c "
-    "corp inc ltd ltda llc plc bros s.a s.l s.p.a s.r.l s.n.c s.a.s "
+    "bs.as q.i.d b.i.d t.i.d p.r.n ds.m ds.js ds.j corp inc ltd ltda llc plc s.a s.l s.p.a s.r.l s.n.c "
+    "s.a.s "
     "рт.ст т.д т.п и_др и_пр н.э тт тыс млн млрд трлн кв.м кв.км кв.см куб.м куб.см sq.ft ";
 /* Abbreviations after a number. */
 static const char times[] = " a.m p.m b.c a.d a.c d.c г в гг вв ";
@@ -191,7 +194,9 @@ static const char starters[] =
 static const char elided[] =
     " l d c j n s m t qu dell nell all dall sull un quell quest dov com lorsqu puisqu jusqu aujourd "
     "don won isn aren wasn doesn didn couldn wouldn ";
-static const char articles[] = " il lo el o le al del dal do ";
+static const char articles[] = " il lo el o le al del dal do los ";
+/* Units that begin with a capital letter. */
+static const char units[] = " kb mb gb tb hz khz mhz кб мб гб тб гц мгц вт квт ";
 static const char particles[] =
     " de di da do del della dos das du des la le lo van von der den el al ben bin san mc st ter ";
 static const char labels[] =
@@ -309,6 +314,13 @@ static int is_listed(const char *list, const char *word)
            (curly != NULL && is_in(list, curly + 3)) || (hyphen != NULL && is_in(list, hyphen + 1));
 }
 
+/* German adjectives: "südl.", "persönl." */
+static int is_adjective(const char *word)
+{
+    size_t size = strlen(word);
+    return size > 3 && word[size - 1] == 'l' && strchr("dtgn", word[size - 2]) != NULL;
+}
+
 /* "Goethestr." */
 static int is_street(const char *word)
 {
@@ -324,7 +336,8 @@ static enum clf__word_class classify(const char *word, int is_capital)
     if (is_listed(last, word) && !(is_capital && (is_in(" a.c d.c ", word)))) { /* D.C. is a place */
         return CLF__WORD_LAST;
     }
-    if (is_listed(never, word) || (is_capital && is_listed(titles, word))) {
+    if (is_listed(never, word) || (!is_capital && is_adjective(word)) ||
+        (is_capital && is_listed(titles, word))) {
         return CLF__WORD_NEVER;
     }
     if (is_listed(between, word) || (is_capital && is_listed(names, word)) || is_street(word)) {
@@ -436,6 +449,18 @@ int clf__word_is_title(const struct clf__sentence_word *word, const struct clf__
 {
     return (is_in(titles, word->lower) || is_in(titles_after_articles, word->lower)) &&
            is_in(articles, article->lower);
+}
+
+int clf__word_is_elided_initial(const struct clf__sentence_word *word)
+{
+    const char *straight = strchr(word->lower, '\''), *curly = strstr(word->lower, "\xe2\x80\x99");
+    return word->capitals > word->is_capital &&
+           ((straight != NULL && strlen(straight) == 2) || (curly != NULL && strlen(curly) == 4));
+}
+
+int clf__word_is_unit(const struct clf__sentence_word *word)
+{
+    return is_in(units, word->lower);
 }
 
 int clf__word_is_short_month(const struct clf__sentence_word *word)

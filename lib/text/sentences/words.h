@@ -42,6 +42,11 @@ int clf__word_begins_abbreviation(const struct clf__passage *passage, const stru
 /* Returns whether a word is a title after a masculine article in Romance languages: "il cap. Moretti". */
 int clf__word_is_title(const struct clf__sentence_word *word, const struct clf__sentence_word *article);
 
+/* Returns whether a word is an initial after an elided article: "d'A". */
+int clf__word_is_elided_initial(const struct clf__sentence_word *word);
+/* Returns whether a word is a unit that begins with a capital letter. */
+int clf__word_is_unit(const struct clf__sentence_word *word);
+
 /* Returns whether a word commonly begins a sentence and is not a name. */
 int clf__word_is_starter(const struct clf__passage *passage, const struct clf__sentence_word *word);
 /* Returns whether a word is a name particle, capitalised or not, as in "L. van Dam". */
