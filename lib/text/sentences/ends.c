@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "text/sentences/abbreviations.h"
 #include "text/sentences/items.h"
 #include "text/sentences/japanese.h"
 #include "text/sentences/words.h"
@@ -41,7 +42,9 @@ static struct following read_following(const struct clf__passage *passage, const
         }
     }
     following.word = clf__word_at(passage, at);
-    int is_marker = following.word.letters == 1 && clf__char_at(passage, following.word.end, NULL) == ')';
+    int has_bracket = clf__char_at(passage, following.word.end, &next) == ')';
+    int is_marker = following.word.letters == 1 && has_bracket &&
+                    clf__mark_at(passage, clf__skip_spaces(passage, next), NULL) == CLF__MARK_UPPER;
     following.is_small = following.mark == CLF__MARK_LOWER && following.word.capitals == 0 && !is_marker &&
                          passage->has_capitals;
     return following;
@@ -103,6 +106,14 @@ static int is_number(const struct clf__sentence_word *word)
     return word->digits > 0 && word->letters == 0;
 }
 
+/* Returns whether a word is a number with an ending: "3.º", "90°", "88-й". */
+static int is_ordinal(const struct clf__passage *passage, const struct clf__sentence_word *word)
+{
+    size_t last;
+    clf__char_before(passage, word->end, &last);
+    return word->digits > 0 && clf__mark_at(passage, last, NULL) != CLF__MARK_DIGIT;
+}
+
 /* Returns whether a number ends a sentence; German ordinals and dates do not. */
 static int number_ends(const struct clf__passage *passage, size_t start,
                        const struct clf__sentence_word *word, const struct following *following)
@@ -144,7 +155,8 @@ static int letter_ends(const struct clf__passage *passage, size_t start,
          clf__word_classify(passage, start, before) == CLF__WORD_NUMBER)) {
         return 1;
     }
-    if (before->digits > 0 && before->letters > 0 && word->is_capital) { /* "3.º B." */
+    int32_t sign = clf__char_before(passage, before->end, NULL);
+    if ((sign == 0xba || sign == 0xaa) && word->is_capital) { /* "3.º B." */
         return 1;
     }
     if (following->mark == CLF__MARK_DIGIT || is_initial(passage, &following->word)) {
@@ -235,7 +247,7 @@ static int abbreviation_ends(const struct clf__passage *passage, size_t start,
     case CLF__WORD_BETWEEN:
         return starts(passage, following) && !(is_title && is_surname(passage, &following->word));
     case CLF__WORD_NUMBER: /* "на 88-й мин." */
-        return before->digits == 0 || before->letters == 0 || starts(passage, following);
+        return !is_ordinal(passage, before) || starts(passage, following);
     case CLF__WORD_LAST: /* "S. A. R." */
         return word->letters > 1 || !word->is_capital || !is_initial(passage, &following->word);
     default:
@@ -341,9 +353,12 @@ static int joined_ends(const struct clf__passage *passage, size_t start, const s
     enum { WORD = 2 };
     struct clf__sentence_word word = clf__word_before(passage, start, ending->start);
     int is_marked = ending->is_final || ending->has_ellipsis;
-    if (following->mark == CLF__MARK_LETTER || (following->has_opening && ending->is_wide)) {
-        int is_cased = word.letters > 0 && clf__mark_at(passage, word.start, NULL) != CLF__MARK_LETTER;
-        int is_name = is_cased && !ending->is_wide; /* Yahoo!ニュース */
+    enum clf__mark initial = clf__mark_at(passage, word.start, NULL);
+    if (following->mark == CLF__MARK_LETTER || (following->has_opening && ending->is_wide) ||
+        (following->mark == CLF__MARK_DIGIT && ending->is_final && ending->stops == 0 &&
+         initial == CLF__MARK_LETTER)) {
+        int is_cased = word.letters > 0 && initial != CLF__MARK_LETTER;
+        int is_name = is_cased && initial != CLF__MARK_DIGIT && !ending->is_wide; /* Yahoo!ニュース */
         return (ending->is_final && !is_name) ||
                (ending->has_ellipsis ? ending->has_quote && following->has_opening
                                      : !is_cased && ending->stops == 1);
@@ -368,10 +383,10 @@ static int joined_ends(const struct clf__passage *passage, size_t start, const s
 
 static int ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending)
 {
-    enum { HEARTLESS = 2 }; /* words */
+    enum { SHORT = 2 }; /* words before a heart that is a verb: "I ❤ Paris" */
     struct following following = read_following(passage, ending);
     enum clf__mark first = clf__mark_at(passage, ending->next, NULL);
-    int is_inside = following.is_joined && !ending->is_wide && /* 3.5, e.g. */
+    int is_inside = following.is_joined && !ending->is_wide && !ending->is_final && /* 3.5, e.g. */
                     (following.mark == CLF__MARK_LOWER || following.mark == CLF__MARK_DIGIT);
     if (following.mark == CLF__MARK_END || following.is_small || is_inside || first == CLF__MARK_COMMA ||
         first == CLF__MARK_CLOSING || !has_words(passage, start, ending->start)) {
@@ -384,10 +399,11 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
     if (is_omission || (ending->stops == 1 && is_item(passage, start, &word))) {
         return 0;
     }
-    if (ending->is_heart && count_words(passage, start, ending->start, HEARTLESS + 1) <= HEARTLESS) {
-        return 0; /* "I ❤ Paris" */
+    if (ending->is_heart && count_words(passage, start, ending->start, SHORT + 1) <= SHORT) {
+        return 0;
     }
-    if (ending->is_final && clf__word_is_exclaimed(&word) && !starts(passage, &following)) {
+    if (ending->is_final && clf__word_is_exclaimed(&word, !has_words(passage, start, word.start)) &&
+        !starts(passage, &following)) {
         return 0;
     }
     int is_closed = ending->has_quote || ending->has_bracket;

@@ -1,18 +1,10 @@
 #include "text/sentences/japanese.h"
 
-#include <string.h>
-
-static int begins_with(const struct clf__passage *passage, size_t at, const char *word)
-{
-    size_t size = strlen(word);
-    return passage->size - at >= size && memcmp(passage->text + at, word, size) == 0;
-}
-
 static int begins_with_any(const struct clf__passage *passage, size_t at, const char *const *words)
 {
     int found = 0;
     for (; *words != NULL && !found; words++) {
-        found = begins_with(passage, at, *words);
+        found = clf__begins_with(passage, at, *words);
     }
     return found;
 }

@@ -103,35 +103,53 @@ static enum clf__mark punctuation(const struct clf__passage *passage, size_t at,
     return continues ? CLF__MARK_COMMA : CLF__MARK_SYMBOL;
 }
 
-/* Returns the offset after an emoticon such as ":-)", which stands after white space or a mark; 0: none. */
-static size_t skip_emoticon(const struct clf__passage *passage, size_t at)
+int clf__begins_with(const struct clf__passage *passage, size_t at, const char *word)
 {
-    int32_t eyes = clf__char_at(passage, at, &at), before, mouth, behind;
-    if (eyes != ':' && eyes != ';') {
-        return 0;
-    }
-    clf__char_before(passage, at, &at);
-    before = clf__char_before(passage, at, NULL);
-    clf__char_at(passage, at, &at);
-    mouth = clf__char_at(passage, at, &at);
-    if (mouth == '-') {
-        mouth = clf__char_at(passage, at, &at);
-    }
-    while ((behind = clf__char_at(passage, at, NULL)) == mouth && mouth >= 0) { /* :))) */
-        clf__char_at(passage, at, &at);
-    }
-    int is_apart = is_space(before) || before == '.' || before == '!' || before == '?';
-    return is_apart && mouth > 0 && mouth < 0x80 && strchr("()DPpOo/|*", mouth) != NULL &&
-                   (behind < 0 || is_space(behind))
-               ? at
-               : 0;
+    size_t size = strlen(word);
+    return passage->size - at >= size && memcmp(passage->text + at, word, size) == 0;
 }
 
-/* Returns whether a character is an emoji of a face or heart, which ends a sentence as a mark does. */
+/* Returns the offset after up to 16 repetitions of a character. */
+static size_t skip_run(const struct clf__passage *passage, size_t at, int32_t character)
+{
+    enum { MOST = 16 };
+    size_t next;
+    for (int i = 0; i < MOST && character >= 0 && clf__char_at(passage, at, &next) == character; i++) {
+        at = next;
+    }
+    return at;
+}
+
+/* Returns the offset after an emoticon: ":-)" after white space or a mark, ")))", "(笑)"; 0: none. */
+static size_t skip_emoticon(const struct clf__passage *passage, size_t at)
+{
+    static const char wide[] = "\xef\xbc\x88笑\xef\xbc\x89", narrow[] = "(笑)";
+    size_t end;
+    int32_t eyes = clf__char_at(passage, at, &end), before = clf__char_before(passage, at, NULL);
+    if (eyes == '(' || eyes == 0xff08) {
+        return clf__begins_with(passage, at, wide)     ? at + strlen(wide)
+               : clf__begins_with(passage, at, narrow) ? at + strlen(narrow)
+                                                       : 0;
+    }
+    int is_smile = eyes == ')' && clf__begins_with(passage, at, ")))");
+    int is_apart = is_space(before) || before == '.' || before == '!' || before == '?';
+    if (!is_smile && ((eyes != ':' && eyes != ';') || !is_apart)) {
+        return 0;
+    }
+    end = is_smile ? at : skip_run(passage, end, '-');
+    int32_t mouth = clf__char_at(passage, end, NULL);
+    int is_mouth = mouth > 0 && mouth < 0x80 && strchr("()DPpOo/|*", mouth) != NULL;
+    end = skip_run(passage, end, mouth);
+    int32_t behind = clf__char_at(passage, end, NULL);
+    return is_mouth && (behind < 0 || is_space(behind)) ? end : 0;
+}
+
+/* Returns whether a character is an emoji of a face or heart, or a note (♪), which ends a sentence as a mark
+ * does. */
 static int is_face(int32_t character)
 {
     return (character >= 0x1f600 && character <= 0x1f64f) || (character >= 0x1f910 && character <= 0x1f92f) ||
-           (character >= 0x1f970 && character <= 0x1f97a) || is_heart(character);
+           (character >= 0x1f970 && character <= 0x1f97a) || character == 0x266a || is_heart(character);
 }
 
 enum clf__mark clf__mark_at(const struct clf__passage *passage, size_t at, size_t *next)
@@ -239,17 +257,6 @@ static int is_emoji(int32_t character)
            character == 0xfe0f || character == 0x200d || u_hasBinaryProperty(character, UCHAR_EMOJI_MODIFIER);
 }
 
-/* Reads a run of "w" between a full-width or final mark and text that is not Latin. */
-static int is_laughter(const struct clf__passage *passage, size_t at, size_t *end)
-{
-    while (clf__char_at(passage, at, NULL) == 'w') {
-        clf__char_at(passage, at, &at);
-    }
-    *end = at;
-    enum clf__mark mark = clf__mark_at(passage, at, NULL);
-    return mark == CLF__MARK_LETTER || mark == CLF__MARK_OPENING;
-}
-
 /* Returns the offset after an emoji or a footnote number (superscript or in brackets); 0: none. */
 static size_t skip_attached(const struct clf__passage *passage, size_t at)
 {
@@ -259,7 +266,8 @@ static size_t skip_attached(const struct clf__passage *passage, size_t at)
         return next;
     }
     if (character == 'w') { /* Japanese laughter: 寝坊した!w */
-        return is_laughter(passage, at, &end) ? end : 0;
+        end = skip_run(passage, at, 'w');
+        return clf__mark_at(passage, end, NULL) == CLF__MARK_LETTER ? end : 0;
     }
     if (character == '[') {
         for (end = next; clf__mark_at(passage, end, &next) == CLF__MARK_DIGIT; end = next) {

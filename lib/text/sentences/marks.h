@@ -38,6 +38,9 @@ int32_t clf__char_at(const struct clf__passage *passage, size_t at, size_t *next
 /* Returns the code point before an offset and its start; -1 at the beginning. `start` may be NULL. */
 int32_t clf__char_before(const struct clf__passage *passage, size_t at, size_t *start);
 
+/* Returns whether a word, in UTF-8, is at an offset. */
+int clf__begins_with(const struct clf__passage *passage, size_t at, const char *word);
+
 /* Classifies the character at an offset. Quotation marks open or close depending on context, as languages
  * differ. */
 enum clf__mark clf__mark_at(const struct clf__passage *passage, size_t at, size_t *next);

@@ -6,81 +6,11 @@
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
-/* Each list contains lower-case words separated by spaces. Inner full stops have no spaces ("z. B." is z.b);
- * two words are joined by an underscore. The lists of all languages are combined, as the source language is
- * often unknown. */
-static const char never[] =
-    /* English */
-    " mr mrs ms messrs mx dr drs e.g i.e viz cf cp vs approx "
-    /* German */ " hr hrn frl fam dipl z.b d.h d.i i.d.r i.a i.allg v.a u.u z.t z.z z.zt m.e u.e d.j i.v o.g "
-    "vgl bzw ca evtl "
-    "uffz ggf ggfs inkl exkl zzgl abzgl sog gegr geb gest verst verh ehem allg insb insbes bspw einschl "
-    "bezgl bzgl ev abg abt oblt olt hptm fw gefr hgefr "
-    "betr ungef vorauss vmtl wg zw techn chem phys biol wiss kaufm gesetzl "
-    /* French */ " mme mmes mlle mlles mgr p.ex c.-à-d c.à.d boul bld bvd fbg éts sté "
-    /* Spanish */ " sra sras sres srta srtas dña dres dras lic lcda lcdo gral cnel tte sgto almte hno hna "
-    "pol.ind "
-    "hnos hnas pbro "
-    "excmo excma exmo exma ilmo ilma p.ej v.gr avda avd ctra pza plza urb ntra apdo aprox máx mín dpto depto "
-    /* Italian */ " ss sig sigg sig.ra sig.na sig.ri dott dott.ssa dott.ri dr.ssa prof.ssa proff avv ing "
-    "geom "
-    "rag cav l'on serg "
-    "psicol dell'on all'on dall'on gr.uff f.lli p.za p.zza v.le c.so l.go ad_es per_es p.es cfr spett egr "
-    "ill.mo "
-    /* Portuguese */ " dra profa enga sarg av p.ex v.ex v.exa s.exa pça trav rod "
-    /* Russian */ " оз т.е т.к т.н т.о т.ч напр см проф акад доц инж ул просп пр-т пл наб пер бул бульв мкр "
-    "пос "
-    "пгт дер тов "
-    "гр св канд зав зам ок прибл ";
-/* Names that end with an exclamation mark. */
+/* Lists of lower-case words separated by spaces, of all languages. */
+
+/* Names that end with an exclamation mark, and interjections that are such names within a sentence. */
 static const char exclaimed[] = " yahoo ";
-/* Titles that are ordinary words in lower case. */
-static const char titles[] =
-    " det mag prof dir min cap dep emb des pe ir gov sen rep rev hon lt sgt capt cpl maj adm "
-    "cmdr cdr pres pvt brig amb fr on pr me mm mons "
-    "sor fa ten cel alm insp supt atty gent ";
-/* Titles only after an article, such as "il mar. Esposito". */
-static const char titles_after_articles[] = " mar mal del gal caps gens ";
-static const char before_numbers[] =
-    " no nos nr nrs nrn n° nº n.º num núm núms nn pp pg pgs pag pagg pág págs seq ff art artt arts abs "
-    "abschn par parr párr párrf "
-    "fig figs figg abb abbn tab tabs tabb tabl taf vol vols voll chap chaps cap caps capp kap eq eqs sec "
-    "sect "
-    "secs sez sér ser "
-    "séc sécs bât esc int bd bde ziff rn rdnr anm ann app ref réf tel tél teléf tlf tlfno cell fax ext al "
-    "lin vers "
-    "ver bl ed aufl para paras op opp aufg übg ej ejs rom cor matt isa eph thess heb rm "
-    "ausg jg sp env max min mind est edif blq ap tít lett apt apto rm bk fol inc d.lgs d.l d.m d.p.r "
-    "reg regs anh sch schd civ crim lun mié jue vie sáb dom mer gio ven руб коп мин сек ч выс шир диам "
-    "рис табл ауд эт стр гл разд ст пп подп кв д корп оф т вып род ум тел доб ред прим прил илл ";
-/* Abbreviated months, which also precede numbers. */
-static const char short_months[] =
-    " jan janv juill feb febr febb fev févr mar apr avr abr ene jun juin jul juil aug ago sep sept sett set "
-    "oct okt ott out nov dec dez déc dic mag giu lug янв февр фев апр авг сент сен окт нояб ноя "
-    "дек ";
-/* Abbreviations before a name, or at the end of a sentence. */
-static const char between[] =
-    " st ste sto sta mt mts ft jr sr jun co ave blvd bd rd hwy sq dept prof univ inst assn intl natl govt "
-    "dist et_al et_coll "
-    "gen col adj cdt atl cj res ind bros "
-    " dir.gén esp esq "
-    "tbsp tsp lb lbs oz "
-    "u.a u.ä o.ä s.o s.u a.a.o ebd str mio mrd tsd jh jhd jhdt med phil jur rer nat lat engl frz griech "
-    "österr kath evang röm "
-    "arch eng arq éd éds eds hrsg hg dép coll k.k e.v ex cia cía cie ph.d prov fraz gén "
-    "им пр др изд обл губ респ ген полк лейт серж адм ср англ нем фр лат греч ред ст ";
-/* Places and other names that are ordinary words in lower case. */
-static const char names[] = " mon tue tues wed thu thur thurs fri sat sun calif mass conn penn pa va vt fla "
-                            "tex ill wash ariz colo mich minn ala ark okla tenn wis neb nev "
-                            "ore del md mo ky ga wyo fed ed ";
-static const char last[] =
-    " etc usw ecc ud uds vd vds ee.uu ff.aa e.u.a o.n.u u.r.s.s incl excl u.s.w usf "
-    "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr av.j.-c apr.j.-c ap.j.-c "
-    "bs.as q.i.d b.i.d t.i.d p.r.n ds.m ds.js ds.j corp inc ltd ltda llc plc s.a s.l s.p.a s.r.l s.n.c "
-    "s.a.s "
-    "рт.ст т.д т.п и_др и_пр н.э тт тыс млн млрд трлн кв.м кв.км кв.см куб.м куб.см sq.ft ";
-/* Abbreviations after a number. */
-static const char times[] = " a.m p.m b.c a.d a.c d.c г в гг вв ";
+static const char interjections[] = " hey hi jump wow oui hop oi olé olá sí ehi ja эй ";
 /* Names of time zones, after a time. */
 static const char zones[] = " eastern central pacific mountain gmt utc est edt cst pst pdt cet cest ";
 
@@ -194,9 +124,6 @@ static const char starters[] =
 static const char elided[] =
     " l d c j n s m t qu dell nell all dall sull un quell quest dov com lorsqu puisqu jusqu aujourd "
     "don won isn aren wasn doesn didn couldn wouldn ";
-static const char articles[] = " il lo el o le al del dal do los ";
-/* Units that begin with a capital letter. */
-static const char units[] = " kb mb gb tb hz khz mhz кб мб гб тб гц мгц вт квт ";
 static const char particles[] =
     " de di da do del della dos das du des la le lo van von der den el al ben bin san mc st ter ";
 static const char labels[] =
@@ -229,7 +156,7 @@ static const char prepositions[] =
 static const char reports[] =
     " said says asked cried shouted yelled replied whispered exclaimed called answered screamed ";
 
-static int is_in(const char *list, const char *word)
+int clf__word_is_in(const char *list, const char *word)
 {
     char key[CLF__WORD_BYTES + 3];
     snprintf(key, sizeof key, " %s ", word);
@@ -304,98 +231,13 @@ struct clf__sentence_word clf__word_at(const struct clf__passage *passage, size_
     return read_word(passage, at, end);
 }
 
-/* Returns whether a list contains a word, or its part after an apostrophe or the last hyphen: "l'art",
- * "Dr.-Ing". */
-static int is_listed(const char *list, const char *word)
+int clf__word_is_listed(const char *list, const char *word)
 {
     const char *straight = strchr(word, '\''), *curly = strstr(word, "\xe2\x80\x99"),
                *hyphen = strrchr(word, '-');
-    return is_in(list, word) || (straight != NULL && is_in(list, straight + 1)) ||
-           (curly != NULL && is_in(list, curly + 3)) || (hyphen != NULL && is_in(list, hyphen + 1));
-}
-
-/* German adjectives: "südl.", "persönl." */
-static int is_adjective(const char *word)
-{
-    size_t size = strlen(word);
-    return size > 3 && word[size - 1] == 'l' && strchr("dtgn", word[size - 2]) != NULL;
-}
-
-/* "Goethestr." */
-static int is_street(const char *word)
-{
-    size_t size = strlen(word);
-    return size > 3 && strcmp(word + size - 3, "str") == 0;
-}
-
-static enum clf__word_class classify(const char *word, int is_capital)
-{
-    if (is_listed(times, word)) {
-        return CLF__WORD_TIME;
-    }
-    if (is_listed(last, word) && !(is_capital && (is_in(" a.c d.c ", word)))) { /* D.C. is a place */
-        return CLF__WORD_LAST;
-    }
-    if (is_listed(never, word) || (!is_capital && is_adjective(word)) ||
-        (is_capital && is_listed(titles, word))) {
-        return CLF__WORD_NEVER;
-    }
-    if (is_listed(between, word) || (is_capital && is_listed(names, word)) || is_street(word)) {
-        return CLF__WORD_BETWEEN;
-    }
-    return is_listed(before_numbers, word) || is_in(short_months, word) ? CLF__WORD_NUMBER : CLF__WORD_PLAIN;
-}
-
-int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__sentence_word *word,
-                                  const struct clf__sentence_word *next)
-{
-    const char *const lists[] = {never, between, last, times};
-    char key[2 * CLF__WORD_BYTES + 3];
-    snprintf(key, sizeof key, " %s.%s", word->lower, next->lower);
-    int found = 0,
-        is_short = word->letters > 0 && next->letters > 0 && clf__char_at(passage, next->end, NULL) == '.';
-    for (size_t i = 0; is_short && i < sizeof lists / sizeof *lists; i++) {
-        for (const char *at = lists[i]; !found && (at = strstr(at, key)) != NULL; at++) {
-            found = at[strlen(key)] == ' ' || at[strlen(key)] == '.';
-        }
-    }
-    return found;
-}
-
-enum clf__word_class clf__word_classify(const struct clf__passage *passage, size_t start,
-                                        const struct clf__sentence_word *word)
-{
-    enum { MOST = 3 };
-    enum clf__word_class found = classify(word->lower, word->is_capital);
-    struct clf__sentence_word first = *word;
-    char joined[CLF__WORD_BYTES];
-    snprintf(joined, sizeof joined, "%s", word->lower);
-    for (int i = 0; i < MOST; i++) {
-        size_t at = first.start, begin, spaces = 0;
-        int32_t character;
-        while ((character = clf__char_before(passage, at, &begin)) >= 0 && begin >= start &&
-               clf__mark_at(passage, begin, NULL) == CLF__MARK_SPACE) {
-            at = begin;
-            spaces++;
-        }
-        if (spaces == 0 || at <= start) {
-            break;
-        }
-        int has_stop = character == '.';
-        first = clf__word_before(passage, start, has_stop ? begin : at);
-        char longer[CLF__WORD_BYTES];
-        int size = snprintf(longer, sizeof longer, "%s%s%s", first.lower, has_stop ? "." : "_", joined);
-        if (first.lower[0] == '\0' || size >= CLF__WORD_BYTES) {
-            break;
-        }
-        snprintf(joined, sizeof joined, "%s", longer);
-        enum clf__word_class whole = classify(joined, first.is_capital);
-        found = whole != CLF__WORD_PLAIN ? whole : found;
-        if (!has_stop) {
-            break;
-        }
-    }
-    return found;
+    return clf__word_is_in(list, word) || (straight != NULL && clf__word_is_in(list, straight + 1)) ||
+           (curly != NULL && clf__word_is_in(list, curly + 3)) ||
+           (hyphen != NULL && clf__word_is_in(list, hyphen + 1));
 }
 
 int clf__word_is_starter(const struct clf__passage *passage, const struct clf__sentence_word *word)
@@ -408,47 +250,42 @@ int clf__word_is_starter(const struct clf__passage *passage, const struct clf__s
     if (is_apostrophe(behind) && clf__mark_at(passage, next, NULL) != CLF__MARK_LOWER) { /* L'Oréal */
         return 0;
     }
-    if (is_apostrophe(behind) && is_in(elided, word->lower)) {
+    if (is_apostrophe(behind) && clf__word_is_in(elided, word->lower)) {
         return 1;
     }
-    return is_in(starters, word->lower);
+    return clf__word_is_in(starters, word->lower);
 }
 
 int clf__word_is_particle(const struct clf__sentence_word *word)
 {
-    return is_in(particles, word->lower);
+    return clf__word_is_in(particles, word->lower);
 }
 
 int clf__word_is_label(const struct clf__sentence_word *word, const struct clf__sentence_word *letter)
 {
-    return is_listed(labels, word->lower) ||
-           (strcmp(letter->lower, "i") == 0 && is_in(before_i, word->lower));
+    return clf__word_is_listed(labels, word->lower) ||
+           (strcmp(letter->lower, "i") == 0 && clf__word_is_in(before_i, word->lower));
 }
 
 int clf__word_precedes_ordinal(const struct clf__sentence_word *word)
 {
-    return is_in(ordinals, word->lower);
+    return clf__word_is_in(ordinals, word->lower);
 }
 
-int clf__word_is_exclaimed(const struct clf__sentence_word *word)
+int clf__word_is_exclaimed(const struct clf__sentence_word *word, int is_first)
 {
-    return is_in(exclaimed, word->lower);
+    return clf__word_is_in(exclaimed, word->lower) ||
+           (!is_first && word->is_capital && clf__word_is_in(interjections, word->lower));
 }
 
 int clf__word_is_zone(const struct clf__sentence_word *word)
 {
-    return is_in(zones, word->lower);
+    return clf__word_is_in(zones, word->lower);
 }
 
 int clf__word_is_german_month(const struct clf__sentence_word *word)
 {
-    return is_in(german_months, word->lower);
-}
-
-int clf__word_is_title(const struct clf__sentence_word *word, const struct clf__sentence_word *article)
-{
-    return (is_in(titles, word->lower) || is_in(titles_after_articles, word->lower)) &&
-           is_in(articles, article->lower);
+    return clf__word_is_in(german_months, word->lower);
 }
 
 int clf__word_is_elided_initial(const struct clf__sentence_word *word)
@@ -458,19 +295,9 @@ int clf__word_is_elided_initial(const struct clf__sentence_word *word)
            ((straight != NULL && strlen(straight) == 2) || (curly != NULL && strlen(curly) == 4));
 }
 
-int clf__word_is_unit(const struct clf__sentence_word *word)
-{
-    return is_in(units, word->lower);
-}
-
-int clf__word_is_short_month(const struct clf__sentence_word *word)
-{
-    return is_in(short_months, word->lower);
-}
-
 int clf__word_is_preposition(const struct clf__sentence_word *word)
 {
-    return is_in(prepositions, word->lower);
+    return clf__word_is_in(prepositions, word->lower);
 }
 
 int clf__word_has_vowels(const struct clf__sentence_word *word)
@@ -490,5 +317,5 @@ int clf__word_has_vowels(const struct clf__sentence_word *word)
 
 int clf__word_reports(const struct clf__sentence_word *word)
 {
-    return is_in(reports, word->lower);
+    return clf__word_is_in(reports, word->lower);
 }

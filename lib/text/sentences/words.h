@@ -1,4 +1,4 @@
-/* Words around a full stop: abbreviations, initials, numbers, and words that begin sentences. */
+/* Words around a full stop: initials, numbers, and words that begin sentences. */
 #ifndef CLF_TEXT_SENTENCES_WORDS_H
 #define CLF_TEXT_SENTENCES_WORDS_H
 
@@ -19,33 +19,14 @@ struct clf__sentence_word clf__word_before(const struct clf__passage *passage, s
 /* Returns the word that begins at an offset, up to an apostrophe or a full stop. */
 struct clf__sentence_word clf__word_at(const struct clf__passage *passage, size_t at);
 
-/* Meaning of a full stop after a word. */
-enum clf__word_class {
-    CLF__WORD_PLAIN,   /* end of sentence, before a capital letter, a number or a quotation mark */
-    CLF__WORD_NEVER,   /* abbreviation that belongs to the next word: Dr. */
-    CLF__WORD_NUMBER,  /* abbreviation before a number, otherwise a plain word: no. 5 */
-    CLF__WORD_BETWEEN, /* abbreviation before a name or at the end: St., Inc. */
-    CLF__WORD_LAST,    /* abbreviation that often ends a sentence: etc. */
-    CLF__WORD_TIME     /* abbreviation after a number: 5 p.m. */
-};
-
-/* Classifies a word, or the word with the abbreviations before it ("z. B."); unlisted letters and numbers are
- * CLF__WORD_PLAIN. */
-enum clf__word_class clf__word_classify(const struct clf__passage *passage, size_t start,
-                                        const struct clf__sentence_word *word);
-
-/* Returns whether two words with a full stop between them begin a listed abbreviation: the "a" and "C" of "a.
-   C." */
-int clf__word_begins_abbreviation(const struct clf__passage *passage, const struct clf__sentence_word *word,
-                                  const struct clf__sentence_word *next);
-
-/* Returns whether a word is a title after a masculine article in Romance languages: "il cap. Moretti". */
-int clf__word_is_title(const struct clf__sentence_word *word, const struct clf__sentence_word *article);
+/* Returns whether a list of words separated by spaces contains a word. */
+int clf__word_is_in(const char *list, const char *word);
+/* Returns whether a list contains a word, or its part after an apostrophe or the last hyphen: "l'art",
+ * "Dr.-Ing". */
+int clf__word_is_listed(const char *list, const char *word);
 
 /* Returns whether a word is an initial after an elided article: "d'A". */
 int clf__word_is_elided_initial(const struct clf__sentence_word *word);
-/* Returns whether a word is a unit that begins with a capital letter. */
-int clf__word_is_unit(const struct clf__sentence_word *word);
 
 /* Returns whether a word commonly begins a sentence and is not a name. */
 int clf__word_is_starter(const struct clf__passage *passage, const struct clf__sentence_word *word);
@@ -55,12 +36,11 @@ int clf__word_is_particle(const struct clf__sentence_word *word);
 int clf__word_is_label(const struct clf__sentence_word *word, const struct clf__sentence_word *letter);
 /* Returns whether German has an ordinal number after a word, as in "am 3.". */
 int clf__word_precedes_ordinal(const struct clf__sentence_word *word);
-/* Return whether a word is a German month, in full or abbreviated; or an abbreviated month of any
-   language. */
+/* Returns whether a word is a German month, in full or abbreviated. */
 int clf__word_is_german_month(const struct clf__sentence_word *word);
-int clf__word_is_short_month(const struct clf__sentence_word *word);
-/* Returns whether a word is a name that ends with an exclamation mark: "Yahoo! JAPAN". */
-int clf__word_is_exclaimed(const struct clf__sentence_word *word);
+/* Returns whether a word is a name that ends with an exclamation mark: "Yahoo! JAPAN". Interjections are such
+ * names unless they begin the sentence: "the magazine Jump! Media". */
+int clf__word_is_exclaimed(const struct clf__sentence_word *word, int is_first);
 /* Returns whether a word names a time zone: "5 p.m. Eastern". */
 int clf__word_is_zone(const struct clf__sentence_word *word);
 /* Returns whether a word begins a phrase of time: "at". */
