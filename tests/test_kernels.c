@@ -60,11 +60,12 @@ static int count_lines(const char *from, const char *end)
     return lines;
 }
 
-/* Reports a definition, which ends before `end`, if it is too long. */
+/* Reports a definition, which ends before `end`, if it is too long. path NULL: a self-test, prints nothing.
+ */
 static int check_length(const char *path, const char *source, const char *definition, const char *end)
 {
     int lines = count_lines(definition, end) + 1;
-    if (lines > MOST_LINES) {
+    if (lines > MOST_LINES && path != NULL) {
         print_message("%s:%d: %d lines; divide functions and macros of more than %d lines\n", path,
                       count_lines(source, definition) + 1, lines, MOST_LINES);
     }
@@ -93,9 +94,9 @@ static int count_long(const char *path, const char *source)
         }
     }
     int lines = count_lines(source, source + strlen(source));
-    if (depth != 0 || lines > MOST_FILE_LINES) {
-        print_message("%s: %d lines (at most %d), %d braces not closed\n", path, lines, MOST_FILE_LINES,
-                      depth);
+    if ((depth != 0 || lines > MOST_FILE_LINES) && path != NULL) {
+        print_message("%s: %d lines, %d braces not closed; divide files of more than %d lines\n", path, lines,
+                      depth, MOST_FILE_LINES);
     }
     return broken + (depth != 0 || lines > MOST_FILE_LINES);
 }
@@ -118,7 +119,9 @@ static int check_file(const char *path, const struct stat *status, int kind, str
     files++;
     broken_rules += count_long(path, source);
     if (has_variadic_macro(source)) {
-        print_message("%s: NVIDIA's compiler rejects variadic macros\n", path);
+        print_message(
+            "%s: NVIDIA's compiler rejects variadic macros; use one macro for each number of arguments\n",
+            path);
         broken_rules++;
     }
     return 0;
@@ -129,7 +132,9 @@ static void test_every_kernel_keeps_the_rules(void **state)
     (void)state;
     assert_int_equal(nftw(CLF_SOURCE_FOLDER "/cl", check_file, 16, FTW_PHYS), 0);
     assert_true(files > 0);
-    assert_int_equal(broken_rules, 0);
+    if (broken_rules > 0) {
+        fail_msg("correct the lines listed above");
+    }
 }
 
 static void test_variadic_macros_are_found(void **state)
@@ -149,7 +154,7 @@ static int count_long_of(const char *start, const char *line, int lines, const c
         used += (size_t)snprintf(source + used, sizeof source - used, "%s", line);
     }
     snprintf(source + used, sizeof source - used, "%s", end);
-    return count_long("self-test", source);
+    return count_long(NULL, source);
 }
 
 static void test_long_definitions_are_found(void **state)
