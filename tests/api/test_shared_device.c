@@ -167,7 +167,7 @@ enum { UPDATES = 4 };
 /* Updates a small model, and returns the loss after them. */
 static double train(void)
 {
-    const struct training_fixture fixture = training_fixture_load(training_fixtures[0]);
+    const struct training_fixture fixture = training_fixture_load("annotated");
     const struct clf__training_limits limits = training_fixture_limits(&fixture);
     const struct clf__training_options options = {
         .gemm_precision = CLF__PRECISION_FP32, .seed = 1, .smoothing = fixture.smoothing};

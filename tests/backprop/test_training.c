@@ -127,12 +127,10 @@ static void check_steps(struct clf_device *device, const struct training_fixture
 
 static void check_all(struct clf_device *device, int step)
 {
-    for (const char *const *name = training_fixtures; *name != NULL; name++) {
-        if ((name - training_fixtures) % step != 0) {
-            continue;
-        }
-        print_message("%s\n", *name);
-        struct training_fixture fixture = training_fixture_load(*name);
+    const char *const *names = support_fixture_folders("training", "expected.json");
+    for (int i = 0; names[i] != NULL; i += step) {
+        print_message("%s\n", names[i]);
+        struct training_fixture fixture = training_fixture_load(names[i]);
         check_gradients(device, &fixture, &in_fp32);
         check_steps(device, &fixture);
         support_free_all();

@@ -14,10 +14,6 @@
 
 enum { LONGEST = 1024, LONGEST_OUTPUT = 20, UNKNOWN = 5 /* words of a prefix */ };
 
-static const char *const folders[] = {
-    "post-norm", "pre-norm",  "t5",        "embedding-norm", "gated",           "version-1",
-    "version-2", "version-3", "version-4", "version-5",      "version-1-int16", "given-start"};
-
 static const char *folder_of(const char *name)
 {
     char path[256];
@@ -94,18 +90,19 @@ static void test_translations(void **state)
 {
     (void)state;
     struct clf_device *device = support_device(CLF_VARIANT_AUTO);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        char path[300];
-        snprintf(path, sizeof path, "formats/ctranslate2/%s/expected.json", folders[i]);
+    const char *const *name = support_fixture_folders("formats/ctranslate2", "expected.json");
+    for (; *name != NULL; name++) {
+        char path[512];
+        snprintf(path, sizeof path, "formats/ctranslate2/%s/expected.json", *name);
         json_t *cases = json_load_file(support_fixture(path), 0, NULL);
         assert_true(json_array_size(cases) > 0);
         struct clf_model *model;
         struct clf_model_options options;
         clf_model_options_init(&options);
         options.precision = CLF_PRECISION_FP32;
-        assert_ok(clf_model_load(&model, device, folder_of(folders[i]), &options));
-        check_beams(model, cases, 1, folders[i]);
-        check_beams(model, cases, 4, folders[i]);
+        assert_ok(clf_model_load(&model, device, folder_of(*name), &options));
+        check_beams(model, cases, 1, *name);
+        check_beams(model, cases, 4, *name);
         clf_model_free(model);
         json_decref(cases);
     }

@@ -12,11 +12,6 @@
 
 enum { LONGEST = 4096, MOST_LINES = 8 };
 
-static const char *const folders[] = {"ssru-fork",    "ssru-first",    "ssru-two",     "self-float",
-                                      "self-npz",     "self-halves",   "average-last", "average-first",
-                                      "average-deep", "average-gates", "average-alone"};
-enum { FOLDERS = sizeof folders / sizeof *folders };
-
 static char *folder_of(const char *name)
 {
     char path[256], *copy;
@@ -163,17 +158,18 @@ static void check_scores(struct clf_model *model, const char *name, const struct
 static void test_reference(void **state)
 {
     (void)state;
-    for (int f = 0; f < FOLDERS; f++) {
-        struct expected expected = read_expected(folders[f]);
+    const char *const *name = support_fixture_folders("formats/marian", "expected.jsonl");
+    for (; *name != NULL; name++) {
+        struct expected expected = read_expected(*name);
         int has_shortlist = json_object_get(expected.lines[0], "beam_of_all") != NULL;
         for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
-            struct clf_model *model = load(folders[f], (clf_variant)variant, CLF_PRECISION_FP32);
-            check_search(model, folders[f], "greedy", &expected);
-            check_search(model, folders[f], "beam", &expected);
+            struct clf_model *model = load(*name, (clf_variant)variant, CLF_PRECISION_FP32);
+            check_search(model, *name, "greedy", &expected);
+            check_search(model, *name, "beam", &expected);
             if (has_shortlist) {
-                check_search(model, folders[f], "beam_of_all", &expected);
+                check_search(model, *name, "beam_of_all", &expected);
             }
-            check_scores(model, folders[f], &expected);
+            check_scores(model, *name, &expected);
             clf_model_free(model);
         }
         free_expected(&expected);

@@ -137,7 +137,7 @@ static int is_generated(const char *name)
 static void check_all(struct clf_device *device, int step, int second)
 {
     int every = support_small() && support_first_variant() != support_last_variant() ? 2 : 1;
-    const char *const *names = model_fixture_names();
+    const char *const *names = support_fixture_folders("models", "expected.json");
     for (int i = 0; names[i] != NULL; i++) {
         int is_system = strchr(names[i], '-') == NULL && !(support_small() && is_generated(names[i]));
         if ((i + second) % every != 0 || (i % step != 0 && !is_system)) {

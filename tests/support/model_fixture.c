@@ -1,8 +1,6 @@
 #include "support/model_fixture.h"
 
-#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -12,35 +10,7 @@
 #include "base/memory.h"
 #include "support/support.h"
 
-enum { MAX_FIXTURES = 64 };
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-const char *const *model_fixture_names(void)
-{
-    static char names[MAX_FIXTURES][256];
-    static const char *list[MAX_FIXTURES + 1];
-    DIR *folder = opendir(support_fixture("models"));
-    assert_non_null(folder);
-    int count = 0;
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        char path[512];
-        snprintf(path, sizeof path, "models/%s/expected.json", entry->d_name);
-        if (entry->d_name[0] != '.' && clf__file_exists(support_fixture(path))) {
-            assert_true(count < MAX_FIXTURES);
-            snprintf(names[count], sizeof names[count], "%s", entry->d_name);
-            list[count] = names[count];
-            count++;
-        }
-    }
-    closedir(folder);
-    qsort(list, (size_t)count, sizeof *list, compare_names);
-    list[count] = NULL;
-    return list;
-}
+enum { MOST_RECORDINGS = 64 };
 
 static void join_ids(struct clf__sequences *out, int *longest, const json_t *lists)
 {
@@ -66,8 +36,8 @@ static void join_frames(struct clf__sequences *out, int *longest, const json_t *
 {
     int count = (int)json_array_size(paths);
     int *first = support_array((size_t)count + 1, sizeof *first);
-    float *parts[MAX_FIXTURES];
-    assert_true(count <= MAX_FIXTURES);
+    float *parts[MOST_RECORDINGS];
+    assert_true(count <= MOST_RECORDINGS);
     for (int i = 0; i < count; i++) {
         char path[1024];
         int rows;

@@ -19,9 +19,6 @@ struct model_fixture {
     int count;
 };
 
-/* Returns every folder of tests/fixtures/models, borrowed; NULL-terminated. */
-const char *const *model_fixture_names(void);
-
 /* Loads a fixture; its memory is freed by support_free_all(). `columns` is the width of a frame, 0 for
    tokens. */
 struct model_fixture model_fixture_load(const char *name, int columns);

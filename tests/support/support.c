@@ -1,5 +1,6 @@
 #include "support/support.h"
 
+#include <dirent.h>
 #include <ftw.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "runtime/device/caps.h"
 #include "runtime/program/cache.h"
 
-enum { MAX_OWNED = 4096, MAX_DEVICES = 18, MAX_FOLDERS = 64 };
+enum { MAX_OWNED = 4096, MAX_DEVICES = 18, MAX_FOLDERS = 64, MAX_FIXTURES = 256 };
 
 static void *owned_arrays[MAX_OWNED];
 static struct clf__buffer *owned_buffers[MAX_OWNED];
@@ -305,6 +306,35 @@ const char *support_fixture(const char *name)
     static char path[4096];
     snprintf(path, sizeof path, "%s/tests/fixtures/%s", CLF_SOURCE_FOLDER, name);
     return path;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *const *support_fixture_folders(const char *folder, const char *file)
+{
+    static char names[MAX_FIXTURES][256];
+    static const char *list[MAX_FIXTURES + 1];
+    DIR *entries = opendir(support_fixture(folder));
+    assert_non_null(entries);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s/%s", folder, entry->d_name, file);
+        if (entry->d_name[0] != '.' && access(support_fixture(path), F_OK) == 0) {
+            assert_true(count < MAX_FIXTURES);
+            snprintf(names[count], sizeof names[count], "%s", entry->d_name);
+            list[count] = names[count];
+            count++;
+        }
+    }
+    closedir(entries);
+    assert_true(count > 0);
+    qsort(list, (size_t)count, sizeof *list, compare_names);
+    list[count] = NULL;
+    return list;
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)

@@ -95,6 +95,9 @@ int64_t support_launches(struct clf_device *device, const char *kernel);
 
 /* Returns <source>/tests/fixtures/<name>; borrowed until the next call. */
 const char *support_fixture(const char *name);
+/* Returns the names of the folders in tests/fixtures/<folder> that contain `file`, in alphabetical order;
+ * NULL-terminated, borrowed until the next call. */
+const char *const *support_fixture_folders(const char *folder, const char *file);
 /* Returns a new temporary folder, removed with its contents at exit. */
 const char *support_temporary_folder(void);
 /* Returns a path in a new temporary folder; freed by support_free_all(). */

@@ -7,10 +7,6 @@
 
 #include "support/support.h"
 
-const char *const training_fixtures[] = {"annotated", "illustrated",   "jadore", "learned",
-                                         "marian",    "marian-untied", "paper",  "relative",
-                                         "speech",    "whisper",       NULL};
-
 static int count_rows(int *first, const json_t *lists)
 {
     int count = (int)json_array_size(lists);

@@ -18,9 +18,6 @@ struct training_fixture {
                                                                 batches */
 };
 
-/* Every folder of tests/fixtures/training; NULL-terminated. */
-extern const char *const training_fixtures[];
-
 /* Loads a fixture; its memory is freed by support_free_all(). */
 struct training_fixture training_fixture_load(const char *name);
 

@@ -7,8 +7,6 @@
 
 #include <clformer/clformer.h>
 
-#include "base/file.h"
-#include "support/model_fixture.h"
 #include "support/support.h"
 
 enum { LONGEST = 2048 };
@@ -154,12 +152,10 @@ static void check_folder(struct clf_device *device, const char *name, const char
 
 static void check_folders(const char *file, int least)
 {
-    const char *const *names = model_fixture_names();
+    const char *const *names = support_fixture_folders("models", file);
     int checked = 0;
     for (int i = 0; names[i] != NULL; i++) {
-        char path[512];
-        snprintf(path, sizeof path, "models/%s/%s", names[i], file);
-        if (!clf__file_exists(support_fixture(path)) || (support_small() && strchr(names[i], '-'))) {
+        if (support_small() && strchr(names[i], '-')) {
             continue;
         }
         print_message("%s\n", names[i]);

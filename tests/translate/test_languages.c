@@ -12,10 +12,7 @@
 
 #include "model/folder.h"
 
-static const char *const folders[] = {
-    "nllb-text", "m2m100-text",           "mbart-text", "mbart50-text", "t5-text",
-    "bart-text", "blenderbot-small-text", "fsmt-text"};
-enum { FOLDERS = sizeof folders / sizeof *folders, LONGEST = 19 };
+enum { LONGEST = 19 };
 
 static struct clf_model *load(const char *name)
 {
@@ -94,12 +91,13 @@ static void check_row(struct clf_model *model, const json_t *row)
 static void test_translations(void **state)
 {
     (void)state;
-    for (int i = 0; i < FOLDERS; i++) {
-        struct clf_model *model = load(folders[i]);
-        char path[256];
-        snprintf(path, sizeof path, "%s/tests/fixtures/models/%s/translated.json", CLF_SOURCE_FOLDER,
-                 folders[i]);
-        json_t *rows = json_load_file(path, 0, NULL), *row;
+    const char *const *name = support_fixture_folders("models", "translated.json");
+    for (; *name != NULL; name++) {
+        print_message("%s\n", *name);
+        struct clf_model *model = load(*name);
+        char path[512];
+        snprintf(path, sizeof path, "models/%s/translated.json", *name);
+        json_t *rows = json_load_file(support_fixture(path), 0, NULL), *row;
         size_t index;
         assert_true(json_array_size(rows) >= 5);
         json_array_foreach(rows, index, row)
