@@ -18,7 +18,7 @@ static const char *make_pipe(void)
     return path;
 }
 
-/* Every verb that opens a path to read, with `path` in its place. */
+/* Calls that open a path to read, in the place of "%s". */
 static const char *const calls[] = {
     "curves %s -o -",
     "bench --merge %s",
@@ -30,8 +30,30 @@ static const char *const calls[] = {
     "train --recipe %s -o /tmp/clformer-no-model",
     "translate -m %s",
     "inspect %s",
+    "wer %s",
+    "transcribe -m %s talk.wav",
+    "attend -m %s -o /tmp/clformer-no-page text",
+    "average %s -o /tmp/clformer-no-model",
+    "convert %s -o /tmp/clformer-no-model",
+    "tune -m %s",
 };
 enum { CALLS = sizeof calls / sizeof *calls };
+
+static void test_every_verb_is_called(void **state)
+{
+    (void)state;
+    static const char without_paths[] = "devices selftest ";
+    for (const char *const *verb = process_verbs(); *verb != NULL; verb++) {
+        const char *start = process_format("%s ", *verb);
+        int is_called = strstr(without_paths, start) != NULL;
+        for (int i = 0; i < CALLS; i++) {
+            is_called |= strncmp(calls[i], start, strlen(start)) == 0;
+        }
+        if (!is_called) {
+            fail_msg("%s: add a call that reads a path to `calls`, or add it to `without_paths`", *verb);
+        }
+    }
+}
 
 static char *call(int index, const char *path)
 {
@@ -186,6 +208,7 @@ static void test_mode_of_a_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_every_verb_is_called, support_teardown),
         cmocka_unit_test_teardown(test_a_pipe_that_nobody_writes, support_teardown),
         cmocka_unit_test_teardown(test_devices_and_folders, support_teardown),
         cmocka_unit_test_teardown(test_a_pipe_with_something_in_it, support_teardown),

@@ -280,6 +280,25 @@ struct process_result run_clformer(const char *input, const char *arguments)
     return process_run(&process, arguments);
 }
 
+const char *const *process_verbs(void)
+{
+    enum { MOST_VERBS = 64 };
+    const char **verbs = support_array(MOST_VERBS + 1, sizeof *verbs);
+    int count = 0;
+    char *help = run_clformer(NULL, "--help").output, *examples = strstr(help, "\nExamples:");
+    assert_non_null(examples);
+    *examples = '\0';
+    for (char *line; (line = strtok_r(help, "\n", &help)) != NULL;) {
+        if (strncmp(line, "  ", 2) == 0) { /* an indented line: the verb, then what it does */
+            assert_true(count < MOST_VERBS);
+            line[2 + strcspn(line + 2, " ")] = '\0';
+            verbs[count++] = line + 2;
+        }
+    }
+    assert_true(count > 0);
+    return verbs;
+}
+
 struct coprocess coprocess_start(const char *arguments)
 {
     return coprocess_start_by(&(struct process){.input = NULL}, arguments);

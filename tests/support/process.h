@@ -68,6 +68,9 @@ void process_set_environment(void);
 /* Runs process_run() with `arguments` and input only. */
 struct process_result run_clformer(const char *input, const char *arguments);
 
+/* Returns the verbs that `clformer --help` lists; NULL-terminated, freed by support_free_all(). */
+const char *const *process_verbs(void);
+
 /* Fails unless the run ended with `status`, wrote nothing, and printed exactly one message that contains
  * `part`. */
 #define assert_refused(result, status, part)                                                                 \
