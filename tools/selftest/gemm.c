@@ -1,7 +1,13 @@
 /* Checks of GEMM, of top-k after the output projection, and of attention. */
 #include "reference/gemm.h"
+
+#include <math.h>
+#include <stdlib.h>
+
 #include "math/ops/attention.h"
+#include "math/ops/attention_local.h"
 #include "math/ops/cache.h"
+#include "math/ops/mask.h"
 #include "math/ops/projection.h"
 #include "reference/attention.h"
 #include "reference/top_k.h"
@@ -302,6 +308,47 @@ static void attention_weights(struct trial *trial)
     trial_compare(trial, y, expected);
 }
 
+/* Attention within a window, compared with attention under a mask. */
+static void local_attention(struct trial *trial)
+{
+    enum { ROWS = 45, MOST = 40, RADIUS = 7, REACH = 5 };
+    static const int32_t ranges[] = {0, 5, 0, 5, 5, MOST, 5, MOST};
+    float *q = trial_uniform(trial, ROWS * COLUMNS, 2.0f), *k = trial_uniform(trial, ROWS * COLUMNS, 2.0f);
+    float *v = trial_uniform(trial, ROWS * COLUMNS, 1.0f);
+    float *mask = trial_array(trial, SEQUENCES * MOST * MOST, sizeof *mask);
+    for (int n = 0; n < SEQUENCES * MOST * MOST; n++) {
+        mask[n] = abs(n % MOST - n / MOST % MOST) > RADIUS ? -INFINITY : 0.0f;
+    }
+    const struct reference_attention reference = {
+        .heads = HEADS,
+        .key_width = WIDTH,
+        .value_width = WIDTH,
+        .scale = (double)score_scale,
+        .sequences = SEQUENCES,
+        .max_queries = MOST,
+        .max_keys = MOST,
+        .ranges = ranges,
+        .additive = mask,
+        .relative = trial_uniform(trial, HEADS * (2 * REACH + 1), 2.0f),
+        .reach = REACH,
+    };
+    double *expected = trial_array(trial, ROWS * COLUMNS, sizeof *expected);
+    reference_attention_forward(expected, NULL, q, k, v, &reference);
+    const struct clf__attention_window window = {.radius = RADIUS};
+    struct clf__attention_call call = {
+        .heads = {HEADS, WIDTH, WIDTH, score_scale},
+        .ranges = {trial_tensor(trial, CLF__I32, SEQUENCES, 4, ranges), SEQUENCES, MOST, MOST, 0, 0},
+        .mask = CLF__MASK_NONE,
+        .window = &window,
+    };
+    call.mask.relative = trial_floats(trial, HEADS, 2 * REACH + 1, reference.relative);
+    struct clf__tensor y = trial_floats(trial, ROWS, COLUMNS, NULL);
+    RUN(trial, clf__attention_local_forward(y, trial_floats(trial, ROWS, COLUMNS, q),
+                                            trial_floats(trial, ROWS, COLUMNS, k),
+                                            trial_floats(trial, ROWS, COLUMNS, v), &call));
+    trial_compare(trial, y, expected);
+}
+
 /* Makes numbers that a cache of the type represents exactly. */
 static float *cached_numbers(struct trial *trial, enum clf__type type, size_t count, float scale)
 {
@@ -375,6 +422,7 @@ const struct check selftest_product_checks[] = {
     {"batched product", USES_GEMM, CLF__PRECISION_FP32, 3e-6, batched_products},
     {"attention", USES_ATTENTION, CLF__PRECISION_FP32, 3e-6, attention},
     {"attention weights", 0, CLF__PRECISION_FP32, 3e-6, attention_weights},
+    {"local attention", 0, CLF__PRECISION_FP32, 3e-6, local_attention},
     {"attention step, cached", 0, CLF__PRECISION_FP32, 3e-6, attention_step},
     {.name = NULL},
 };

@@ -7,6 +7,7 @@
 #include "math/ops/attention.h"
 #include "math/ops/bias.h"
 #include "math/ops/cross_entropy.h"
+#include "math/ops/dropout.h"
 #include "math/ops/embedding.h"
 #include "math/ops/layernorm.h"
 #include "math/ops/positions.h"

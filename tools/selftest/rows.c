@@ -1,4 +1,5 @@
-/* Checks of row-wise ops. */
+/* Checks of row-wise ops and of log-mel frames. */
+#include <math.h>
 #include <string.h>
 
 #include "math/ops/activation.h"
@@ -7,7 +8,10 @@
 #include "math/ops/draw.h"
 #include "math/ops/embedding.h"
 #include "math/ops/layernorm.h"
+#include "math/ops/log_mel.h"
 #include "math/ops/positions.h"
+#include "math/ops/segments.h"
+#include "math/ops/shortlist.h"
 #include "math/ops/softmax.h"
 #include "math/ops/ssru.h"
 #include "math/ops/top_k.h"
@@ -15,6 +19,7 @@
 #include "reference/draw.h"
 #include "reference/gemm.h"
 #include "reference/layernorm.h"
+#include "reference/log_mel.h"
 #include "reference/softmax.h"
 #include "reference/ssru.h"
 #include "reference/top_k.h"
@@ -276,6 +281,89 @@ static void average(struct trial *trial)
     }
 }
 
+/* Sums of segments, one of which is empty. */
+static void segment_sums(struct trial *trial)
+{
+    enum { SEGMENTS = 3 };
+    static const int32_t segments[SEGMENTS * 2] = {0, 2, 3, 3, 1, ROWS};
+    for (int i = 0; i < WIDTHS; i++) {
+        size_t width = (size_t)widths[i];
+        float *x = trial_uniform(trial, ROWS * width, 1.0f);
+        double *expected = trial_array(trial, SEGMENTS * width, sizeof *expected);
+        for (size_t n = 0; n < SEGMENTS * width; n++) {
+            const int32_t *segment = segments + n / width * 2;
+            for (size_t row = (size_t)segment[0]; row < (size_t)segment[1]; row++) {
+                expected[n] += (double)x[row * width + n % width];
+            }
+        }
+        struct clf__tensor y = trial_floats(trial, SEGMENTS, widths[i], NULL);
+        RUN(trial, clf__segment_sums(y, trial_floats(trial, ROWS, widths[i], x),
+                                     trial_tensor(trial, CLF__I32, SEGMENTS, 2, segments)));
+        trial_compare(trial, y, expected);
+        trial_release(trial);
+    }
+}
+
+/* Logits of two rows with different words. */
+static void shortlist(struct trial *trial)
+{
+    enum { V = 75, LISTED = 9, R = 2, C = 6 };
+    static const int32_t ids[LISTED] = {0, 3, 17, 40, 41, 50, 64, 73, 74}, starts[R] = {0, LISTED - C},
+                         counts[R] = {C, C};
+    for (int i = 0; i < WIDTHS; i++) {
+        size_t width = (size_t)widths[i];
+        float *x = trial_uniform(trial, R * width, 1.0f), *matrix = trial_uniform(trial, V * width, 1.0f);
+        float *bias = trial_uniform(trial, V, 1.0f);
+        double expected[R * C];
+        for (int n = 0; n < R * C; n++) {
+            int word = ids[starts[n / C] + n % C];
+            expected[n] =
+                (double)bias[word] + reference_dot(x + (size_t)(n / C) * width, 1,
+                                                   matrix + (size_t)word * width, 1, widths[i], 0.5);
+        }
+        struct clf__tensor y = trial_floats(trial, R, C, NULL), added = trial_floats(trial, 1, V, bias);
+        RUN(trial, clf__shortlist_logits(y, trial_floats(trial, R, widths[i], x),
+                                         trial_floats(trial, V, widths[i], matrix), added.buffer, 0.5f,
+                                         trial_tensor(trial, CLF__I32, 1, LISTED, ids),
+                                         trial_tensor(trial, CLF__I32, 1, R, starts),
+                                         trial_tensor(trial, CLF__I32, 1, R, counts)));
+        trial_compare(trial, y, expected);
+        trial_release(trial);
+    }
+}
+
+/* Frames of noise, then the same frames scaled. */
+static void log_mel_frames(struct trial *trial)
+{
+    enum { SAMPLES = 1000, FRAMES = 6, BANDS = 80 };
+    float *samples = trial_uniform(trial, SAMPLES, 1.0f);
+    double *filters = trial_array(trial, BANDS * CLF__LOG_MEL_BINS, sizeof *filters);
+    double *expected = trial_array(trial, FRAMES * BANDS, sizeof *expected), peaks[FRAMES];
+    clf__log_mel_filters(filters, BANDS);
+    for (int t = 0; t < FRAMES; t++) {
+        double *frame = expected + (size_t)t * BANDS;
+        reference_log_mel(frame, samples, SAMPLES, (long)t * CLF__LOG_MEL_HOP, filters, BANDS);
+        peaks[t] = -INFINITY;
+        for (int band = 0; band < BANDS; band++) {
+            peaks[t] = fmax(peaks[t], frame[band]);
+        }
+    }
+    struct clf__log_mel log_mel = {.tables = {.buffer = NULL}};
+    struct clf__tensor y = trial_floats(trial, FRAMES, BANDS, NULL),
+                       most = trial_floats(trial, 1, FRAMES, NULL);
+    RUN(trial, clf__log_mel_create(&log_mel, trial->device, BANDS));
+    RUN(trial, clf__log_mel_forward(y, most, trial_floats(trial, 1, SAMPLES, samples), 0, &log_mel));
+    trial_compare(trial, y, expected);
+    trial_compare(trial, most, peaks);
+    float lowest = (float)expected[0]; /* smaller values are raised to this one */
+    for (int i = 0; i < FRAMES * BANDS; i++) {
+        expected[i] = (fmax(expected[i], (double)lowest) + 4) / 4;
+    }
+    RUN(trial, clf__log_mel_scale(y, lowest));
+    trial_compare(trial, y, expected);
+    clf__log_mel_free(&log_mel);
+}
+
 const struct check selftest_row_checks[] = {
     {"softmax", 0, CLF__PRECISION_FP32, 1e-6, softmax},
     {"log-softmax", 0, CLF__PRECISION_FP32, 1e-6, log_softmax},
@@ -288,5 +376,8 @@ const struct check selftest_row_checks[] = {
     {"average attention", 0, CLF__PRECISION_FP32, 1e-6, average},
     {"top-k", 0, CLF__PRECISION_FP32, 1e-6, top_k},
     {"sampling", 0, CLF__PRECISION_FP32, 1e-6, drawing},
+    {"segment sums", 0, CLF__PRECISION_FP32, 1e-6, segment_sums},
+    {"shortlist", 0, CLF__PRECISION_FP32, 1e-6, shortlist},
+    {"log-mel frames", 0, CLF__PRECISION_FP32, 2e-5, log_mel_frames},
     {.name = NULL},
 };
