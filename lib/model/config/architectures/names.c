@@ -88,7 +88,7 @@ int clf__names_stored(const struct clf__tensor_names *names, const char *canonic
 
 int clf__names_are_frozen(const struct clf__tensor_names *names, const char *stored)
 {
-    for (int i = 0; names->frozen[i]; i++) {
+    for (int i = 0; names->frozen != NULL && names->frozen[i] != NULL; i++) {
         if (clf__ends_with(stored, names->frozen[i])) {
             return 1;
         }

@@ -5,7 +5,9 @@
 #include <stddef.h>
 
 /* A canonical name and the stored name, with wildcards: `@` is encoder or decoder, `#` the layer index, `+`
- * (only in the stored name) the layer number counted from 1, and a final `*` the rest. */
+ * (only in the stored name) the layer number counted from 1, and a final `*` the rest. Several rules that match
+ * a canonical name are alternatives: the first one whose tensor is in the file applies. A canonical name that
+ * no rule matches is not found; {"*", "*"} at the end keeps all other names. */
 struct clf__name_rule {
     const char *canonical, *stored;
 };
@@ -13,8 +15,8 @@ struct clf__name_rule {
 struct clf__tensor_names {
     const struct clf__name_rule *rules; /* NULL: canonical names */
     int rule_count;
-    const char *const
-        *frozen; /* suffixes of tensors that are not read (buffers, constant tables); ends with NULL */
+    /* Suffixes of tensors that are not read (buffers, constant tables); ends with NULL. NULL: none */
+    const char *const *frozen;
 };
 
 /* BART's names, used in folders that clformer writes */
