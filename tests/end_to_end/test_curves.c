@@ -317,7 +317,7 @@ static void test_interrupt(void **state)
     (void)state;
     const char *folder = support_temporary_folder();
     struct coprocess curves = coprocess_start(process_format("curves /dev/stdin -o %s/page.html", folder));
-    coprocess_say(&curves, "{\"update\":1,\"loss\":2}\n");
+    coprocess_write(&curves, "{\"update\":1,\"loss\":2}\n");
     kill(curves.child, SIGTERM);
     assert_int_equal(coprocess_end(&curves), 128 + SIGTERM);
     assert_int_not_equal(access(process_format("%s/page.html", folder), F_OK), 0);

@@ -154,11 +154,11 @@ static void test_ignored_signals(void **state)
         signal(signals[i], SIG_IGN);
         struct coprocess coprocess = coprocess_start(TRANSLATE "-q");
         signal(signals[i], SIG_DFL);
-        coprocess_say(&coprocess, "Merci.\n");
-        coprocess_hear(&coprocess);
+        coprocess_write(&coprocess, "Merci.\n");
+        coprocess_read_line(&coprocess);
         kill(coprocess.child, signals[i]);
-        coprocess_say(&coprocess, "Oui.\n");
-        assert_string_equal(coprocess_hear(&coprocess), "Yes.\n");
+        coprocess_write(&coprocess, "Oui.\n");
+        assert_string_equal(coprocess_read_line(&coprocess), "Yes.\n");
         assert_int_equal(coprocess_end(&coprocess), 0);
     }
 }

@@ -165,11 +165,11 @@ static void test_lines_are_answered_as_they_come(void **state)
     (void)state;
     ranks_need();
     struct coprocess coprocess = ranks_start(3, TRANSLATE "-q");
-    coprocess_say(&coprocess, "Merci.\n");
-    assert_string_equal(coprocess_hear(&coprocess), "Thanks.\n");
-    coprocess_say(&coprocess, "Merci beaucoup.\nOui.\n");
-    assert_string_equal(coprocess_hear(&coprocess), "Thank you very much.\n");
-    assert_string_equal(coprocess_hear(&coprocess), "Yes.\n");
+    coprocess_write(&coprocess, "Merci.\n");
+    assert_string_equal(coprocess_read_line(&coprocess), "Thanks.\n");
+    coprocess_write(&coprocess, "Merci beaucoup.\nOui.\n");
+    assert_string_equal(coprocess_read_line(&coprocess), "Thank you very much.\n");
+    assert_string_equal(coprocess_read_line(&coprocess), "Yes.\n");
     assert_int_equal(coprocess_end(&coprocess), 0);
 }
 

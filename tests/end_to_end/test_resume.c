@@ -67,7 +67,7 @@ static void stop_run(const char *folder, const char *lines, const char *call, in
 {
     long long before = recorded(folder);
     struct coprocess coprocess = coprocess_start(process_format("%s -o %s/out --resume", call, folder));
-    coprocess_say(&coprocess, lines);
+    coprocess_write(&coprocess, lines);
     wait_for_lines(folder, before);
     kill(coprocess.child, signal_number);
     assert_int_equal(coprocess_end(&coprocess), 128 + signal_number);
@@ -306,7 +306,7 @@ static void test_ranks(void **state)
     const char *lines = make_lines(12, 1), *call = TRANSLATE "--beam 2 --n-best 2", *folder = old_folder();
     struct process_result whole = run_clformer(lines, call);
     struct coprocess both = ranks_start(2, process_format("%s -o %s/out", call, folder));
-    coprocess_say(&both, lines);
+    coprocess_write(&both, lines);
     wait_for_lines(folder, 0);
     kill(both.child, SIGTERM);
     assert_true(coprocess_end(&both) != 0);

@@ -78,11 +78,11 @@ static void test_stream(void **state)
 {
     (void)state;
     struct coprocess coprocess = coprocess_start(process_format(TRANSLATE "-q -d %s", find_equal()));
-    coprocess_say(&coprocess, "Merci.\n");
-    assert_string_equal(coprocess_hear(&coprocess), "Thanks.\n");
-    coprocess_say(&coprocess, "Merci beaucoup.\nOui.\n");
-    assert_string_equal(coprocess_hear(&coprocess), "Thank you very much.\n");
-    assert_string_equal(coprocess_hear(&coprocess), "Yes.\n");
+    coprocess_write(&coprocess, "Merci.\n");
+    assert_string_equal(coprocess_read_line(&coprocess), "Thanks.\n");
+    coprocess_write(&coprocess, "Merci beaucoup.\nOui.\n");
+    assert_string_equal(coprocess_read_line(&coprocess), "Thank you very much.\n");
+    assert_string_equal(coprocess_read_line(&coprocess), "Yes.\n");
     assert_int_equal(coprocess_end(&coprocess), 0);
     struct process_result result =
         run_clformer("Merci beaucoup.\n\nJe suis étudiant\n",

@@ -9,8 +9,8 @@
 
 static void assert_answer(struct coprocess *coprocess, const char *line, const char *answer)
 {
-    coprocess_say(coprocess, line);
-    assert_string_equal(coprocess_hear(coprocess), answer);
+    coprocess_write(coprocess, line);
+    assert_string_equal(coprocess_read_line(coprocess), answer);
 }
 
 /* Each line's answer arrives before the next line is written. */
@@ -22,7 +22,7 @@ static void test_translate(void **state)
     assert_answer(&coprocess, "\n", "\n");
     assert_answer(&coprocess, "Merci beaucoup.\r\n", "Thank you very much.\n");
     assert_answer(&coprocess, "Oui.\nMerci.\nMerci beau", "Yes.\n"); /* two lines, and a part of one */
-    assert_string_equal(coprocess_hear(&coprocess), "Thanks.\n");
+    assert_string_equal(coprocess_read_line(&coprocess), "Thanks.\n");
     assert_answer(&coprocess, "coup.\n", "Thank you very much.\n");
     assert_int_equal(coprocess_end(&coprocess), 0);
 }
@@ -37,8 +37,8 @@ static void test_tokens_and_json(void **state)
     assert_int_equal(coprocess_end(&coprocess), 0);
     coprocess = coprocess_start(TRANSLATE "--json");
     for (int i = 0; i < 2; i++) {
-        coprocess_say(&coprocess, "Merci.\n");
-        assert_non_null(strstr(coprocess_hear(&coprocess), "\"text\":\"Thanks.\""));
+        coprocess_write(&coprocess, "Merci.\n");
+        assert_non_null(strstr(coprocess_read_line(&coprocess), "\"text\":\"Thanks.\""));
     }
     assert_int_equal(coprocess_end(&coprocess), 0);
 }
@@ -72,8 +72,8 @@ static void test_reader_leaves(void **state)
     (void)state;
     struct coprocess coprocess = coprocess_start(TRANSLATE);
     assert_answer(&coprocess, "Merci.\n", "Thanks.\n");
-    coprocess_turn_away(&coprocess);
-    coprocess_say(&coprocess, "Merci.\n");
+    coprocess_close_output(&coprocess);
+    coprocess_write(&coprocess, "Merci.\n");
     assert_int_equal(coprocess_end(&coprocess), 128 + SIGPIPE);
     assert_string_equal(coprocess.errors, "");
 }

@@ -52,8 +52,7 @@ struct attention_problem support_attention_problem(const struct attention_shape 
     };
     if (shape->hidden) {
         int32_t *hidden = support_array(keys, sizeof *hidden);
-        for (size_t j = 0; j < keys;
-             j++) { /* all keys of the first sequence; of the others every third on average */
+        for (size_t j = 0; j < keys; j++) { /* all keys of the first sequence, and a third of the others */
             hidden[j] = j < (size_t)shape->keys[0] || support_integer(&random, 3) == 0;
         }
         problem.reference.hidden = hidden;

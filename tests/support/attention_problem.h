@@ -17,11 +17,11 @@ struct attention_shape {
     int few_queries;
     int column_views; /* q, k and v are columns of wider matrices */
     float dropout;
-    enum clf__type key_type; /* type of keys and values: F32, or F16, to which they are rounded */
+    enum clf__type key_type; /* F32, or F16: keys and values are rounded to half precision */
 };
 
-/* Returns the next mask combination in 1 .. 15, or 16 at the end; with small tests only single masks and all
-   together. */
+/* Returns the combination of masks after `masks`, or 16 after the last one. Small tests use only single
+ * masks and all four together. */
 int support_next_masks(int masks);
 
 struct attention_problem {
@@ -31,23 +31,24 @@ struct attention_problem {
     const float *q, *k, *v; /* contiguous */
 };
 
-/* Creates a problem; like all memory below, it is freed by support_free_all(). `hidden` masks every key of
- * the first sequence; `additive` masks every fifth row of its matrix. */
+/* Creates a problem; support_free_all() frees it and all memory below. `hidden` masks every key of the first
+ * sequence, and `additive` masks every fifth row of the additive matrix. */
 struct attention_problem support_attention_problem(const struct attention_shape *shape, uint64_t seed);
 
-/* Copies values to a device, as a separate tensor or (`views`) as columns 3 .. of a wider one filled with
- * NaN; values NULL: NaN. */
+/* Copies values (NULL: NaN) to a device. With `views`, the tensor starts at column 3 of a wider tensor, whose
+ * other columns are NaN. */
 struct clf__tensor support_attention_operand(struct clf_device *device, int views, int rows, int columns,
                                              const float *values);
 
-/* Creates the call for a problem on a device, without operands, scratch and maps, with partials. */
+/* Returns the arguments of an attention for a problem, with memory for partial sums, but without scratch
+ * memory and maps. */
 struct clf__attention_call support_attention_call(struct clf_device *device,
                                                   const struct attention_problem *problem);
 
 /* Copies the keys to a device in their type. */
 struct clf__tensor support_attention_keys(struct clf_device *device, const struct attention_problem *problem);
 
-/* Returns the output for a problem. */
+/* Runs the attention with the operands of the problem; returns the output. */
 float *support_attention_run(struct clf_device *device, const struct attention_problem *problem,
                              const struct clf__attention_call *call);
 

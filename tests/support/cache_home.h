@@ -1,5 +1,5 @@
-/* A folder for the library's kernel cache, which most tests do not use. PoCL's cache stays in place: a cold
- * PoCL is slow, and leaks when it compiles. */
+/* Sets the folder of clformer's kernel cache, which most tests disable. PoCL keeps its own cache: compiling
+ * every kernel again would be slow, and PoCL leaks memory when it compiles. */
 #ifndef CLF_TESTS_SUPPORT_CACHE_HOME_H
 #define CLF_TESTS_SUPPORT_CACHE_HOME_H
 

@@ -10,14 +10,14 @@
  * spaces, and their reversals. */
 void digits_write(const char *folder, const char *name, int lines, int longest, uint64_t seed);
 
-/* Returns a recipe for a very small model on <folder>/train.*, with fixed choices; freed with
- * clf_recipe_free(). */
+/* Returns a recipe that trains a very small model on <folder>/train.* and validates it on <folder>/valid.*;
+ * the caller frees it with clf_recipe_free(). */
 struct clf_recipe *digits_recipe(const char *folder);
 
-/* Calls clf_recipe_set() with a valid value. */
+/* Sets a key of the recipe to one value; the test fails if the value is rejected. */
 void digits_set(struct clf_recipe *recipe, const char *name, const char *value);
 
-/* The callbacks of a run, recorded; clf_train_hooks from digits_hooks(). */
+/* The arguments that the callbacks of a run received. */
 enum { DIGITS_UPDATES = 4096, DIGITS_VALIDATIONS = 256 };
 struct digits_log {
     struct clf_train_start start;
@@ -25,16 +25,17 @@ struct digits_log {
     int count;
     struct clf_train_validation validations[DIGITS_VALIDATIONS];
     int validation_count;
-    int interrupt_after; /* updates; 0: never. Applies to one run */
+    int interrupt_after; /* number of updates; 0: never. digits_train() resets it */
 };
+/* Returns callbacks that write to the log. */
 struct clf_train_hooks digits_hooks(struct digits_log *log);
 
-/* A separate task for each test, for cmocka's setup and teardown: data (with valid.*), a recipe of twelve
- * updates with four per checkpoint and six per validation, two empty logs, no warnings. */
+/* Data, two empty logs, and a recipe of 12 updates with a checkpoint every 4 and a validation every 6
+ * updates. digits_setup() and digits_teardown() create and free them for each test. */
 struct digits_task {
     const char *data;
     struct clf_recipe *recipe;
-    struct digits_log *logs; /* two logs */
+    struct digits_log *logs; /* two */
     char warnings[4096];     /* all logged warnings */
     char notices[4096];      /* all logged notices */
 };
@@ -42,16 +43,16 @@ extern struct digits_task task;
 int digits_setup(void **state);
 int digits_teardown(void **state);
 
-/* Returns a device with native GEMM, whose sums have a fixed order. */
+/* Returns a device with native GEMM, whose results are bit-identical in every run. */
 struct clf_device *digits_device(void);
 /* Returns an unused path; freed by support_free_all(). */
 const char *digits_output(void);
-/* Calls clf_train() with the task's recipe and an empty log. */
+/* Clears the log, then trains with the recipe of the task. */
 clf_status digits_train(const char *output, struct digits_log *log);
 
 int digits_has_file(const char *folder, const char *name);
 int digits_has_checkpoint(const char *output, int update);
-/* Fails unless the updates of `log` from `first` on equal the updates of `whole` bit for bit. */
+/* Fails unless the updates of `log` equal, bit for bit, the updates of `whole` from number `first` on. */
 void digits_assert_same_updates(const struct digits_log *log, const struct digits_log *whole, int first);
 
 #endif

@@ -18,7 +18,7 @@ static double value_at(const struct support_function *function, struct clf__tens
     return sum;
 }
 
-/* (f(x + h) - f(x - h)) / 2h, with h rounded to fp32 */
+/* Returns (f(x + h) - f(x - h)) / 2h, with x + h and x - h rounded to fp32. */
 static double slope(const struct support_function *function, struct clf__tensor x, float *values,
                     float *element, double h)
 {

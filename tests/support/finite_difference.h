@@ -4,8 +4,8 @@
 
 #include "support/support.h"
 
-/* A function of tensors on the device. forward() computes y from the current contents of the inputs and
- * asserts success; with dy, of y's size, the differentiated value is the sum of dy * y in double. */
+/* A function of tensors on a device: forward() computes y from the inputs. Its derivative is taken of the sum
+ * of dy * y in double precision, where dy has the size of y. */
 struct support_function {
     void (*forward)(void *context);
     void *context;
@@ -14,8 +14,8 @@ struct support_function {
 };
 
 /* Fails unless ||gradient - differences|| <= tolerance * ||gradient|| for x, one of the inputs. Each element
- * moves by up to 2 * step, where the function must be smooth; x is restored. With a step of 1/32 and values
- * near 1, the error of four-point differences is about 1e-5. */
+ * of x changes by up to 2 * step, where the function must be smooth; x is restored. With a step of 1/32 and
+ * values near 1, the error of four-point differences is about 1e-5. */
 void support_check_gradient(const struct support_function *function, struct clf__tensor x,
                             const float *gradient, double step, double tolerance);
 

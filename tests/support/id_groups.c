@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* With an offset, so that a kernel that ignores it fails. */
+/* Returns a tensor with an offset, so that a kernel that ignores offsets fails. */
 static struct clf__tensor integers(struct clf_device *device, const int32_t *values, int count)
 {
     enum { BEFORE = 2 };

@@ -1,4 +1,5 @@
-/* Names model rows without a token, so that they can be generated as in transformers. */
+/* Adds tokens for ids that the tokenizer does not have, so that a search may generate them as transformers
+ * does. */
 #ifndef CLF_TESTS_NAMED_ROWS_H
 #define CLF_TESTS_NAMED_ROWS_H
 
@@ -7,7 +8,7 @@
 
 #include "support/support.h"
 
-/* Adds tokens with the ids first .. last to tokenizer_config.json in a folder; they are left out of text. */
+/* Adds special tokens, which decoded text omits, with the ids first .. last to tokenizer_config.json. */
 static inline void name_rows(const char *folder, int first, int last)
 {
     char path[4200], key[16], name[32];

@@ -53,7 +53,7 @@ void process_remove(const char *folder, const char *name)
 void process_write(const char *folder, const char *name, const void *bytes, size_t size)
 {
     char *path = process_format("%s/%s", folder, name);
-    unlink(path); /* a symbolic link: its target must not change */
+    unlink(path); /* of a link, whose target must not change */
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
@@ -129,8 +129,8 @@ void process_set_environment(void)
            0);
 }
 
-/* Prepares the child for the command. */
-static void become(const struct process *process, char **argv, const int descriptors[3])
+/* Runs in the child: sets descriptors and environment, then executes the command. */
+static void execute(const struct process *process, char **argv, const int descriptors[3])
 {
     for (int i = 0; i < 3; i++) {
         dup2(descriptors[i], i);
@@ -159,7 +159,7 @@ static FILE *open_temporary(void)
     return file;
 }
 
-/* The child closes both ends; -1 if a pipe is not needed. */
+/* Opens a pipe whose ends are closed when the child executes the command; -1 if not wanted. */
 static void open_pipe(int ends[2], int wanted)
 {
     ends[0] = ends[1] = -1;
@@ -199,7 +199,7 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* A sanitizer report in a child must not be reduced to "status 1". */
+/* Prints the report of a sanitizer in the child: the status alone would not explain the failure. */
 static void show_sanitizer(const char *errors)
 {
     if (strstr(errors, "Sanitizer") != NULL) {
@@ -250,7 +250,7 @@ struct process_result process_run(const struct process *process, const char *arg
                           waits ? err[1] : fileno(errors)};
     pid_t child = fork();
     if (child == 0) {
-        become(process, argv, descriptors);
+        execute(process, argv, descriptors);
     }
     assert_true(child > 0);
     close_end(&out[1]);
@@ -311,44 +311,45 @@ struct coprocess coprocess_start_by(const struct process *process, const char *a
     int in[2], out[2];
     open_pipe(in, 1);
     open_pipe(out, 1);
-    FILE *says = open_temporary();
-    int descriptors[3] = {in[0], out[1], fileno(says)};
+    FILE *error_file = open_temporary();
+    int descriptors[3] = {in[0], out[1], fileno(error_file)};
     pid_t child = fork();
     if (child == 0) {
-        become(process, argv, descriptors);
+        execute(process, argv, descriptors);
     }
     assert_true(child > 0);
     close_end(&in[0]);
     close_end(&out[1]);
-    enum { MOST_HEARD = 1 << 16 };
-    return (struct coprocess){child, in[1], out[0], support_array(MOST_HEARD, 1), 0, says, NULL};
+    enum { MOST_RECEIVED = 1 << 16 };
+    return (struct coprocess){child, in[1], out[0], support_array(MOST_RECEIVED, 1), 0, error_file, NULL};
 }
 
-void coprocess_say(struct coprocess *coprocess, const char *text)
+void coprocess_write(struct coprocess *coprocess, const char *text)
 {
     assert_int_equal(write(coprocess->to, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-char *coprocess_hear(struct coprocess *coprocess)
+char *coprocess_read_line(struct coprocess *coprocess)
 {
-    while (memchr(coprocess->heard, '\n', coprocess->size) == NULL) {
+    while (memchr(coprocess->received, '\n', coprocess->size) == NULL) {
         struct pollfd answer = {.fd = coprocess->from, .events = POLLIN};
         if (poll(&answer, 1, 300000) != 1) {
             kill(coprocess->child, SIGKILL);
-            fail_msg("no answer came for five minutes");
+            fail_msg("the command wrote no line for five minutes");
         }
-        ssize_t count = read(coprocess->from, coprocess->heard + coprocess->size, 4096);
+        ssize_t count = read(coprocess->from, coprocess->received + coprocess->size, 4096);
         assert_true(count > 0);
         coprocess->size += (size_t)count;
     }
-    size_t length = (size_t)((char *)memchr(coprocess->heard, '\n', coprocess->size) - coprocess->heard) + 1;
-    char *line = process_format("%.*s", (int)length, coprocess->heard);
+    size_t length =
+        (size_t)((char *)memchr(coprocess->received, '\n', coprocess->size) - coprocess->received) + 1;
+    char *line = process_format("%.*s", (int)length, coprocess->received);
     coprocess->size -= length;
-    memmove(coprocess->heard, coprocess->heard + length, coprocess->size);
+    memmove(coprocess->received, coprocess->received + length, coprocess->size);
     return line;
 }
 
-void coprocess_turn_away(struct coprocess *coprocess)
+void coprocess_close_output(struct coprocess *coprocess)
 {
     close_end(&coprocess->from);
 }
@@ -359,9 +360,9 @@ int coprocess_end(struct coprocess *coprocess)
     close_end(&coprocess->from);
     int status = wait_for(coprocess->child);
     size_t size;
-    coprocess->errors = read_stream(coprocess->says, &size);
+    coprocess->errors = read_stream(coprocess->error_file, &size);
     show_sanitizer(coprocess->errors);
-    fclose(coprocess->says);
+    fclose(coprocess->error_file);
     return status;
 }
 
@@ -382,8 +383,9 @@ void process_assert_refused(const struct process_result *result, int status, con
                           strchr(result->errors, '\n') == result->errors + length - 1;
     if (result->status != status || result->output_size > 0 || !is_one_sentence ||
         strstr(result->errors, part) == NULL) {
-        print_error("wanted status %d, no output and one sentence with \"%s\"; got %d, %zu bytes and:\n%s\n",
-                    status, part, result->status, result->output_size, result->errors);
+        print_error(
+            "expected status %d, no output and one sentence with \"%s\"; got %d, %zu bytes and:\n%s\n",
+            status, part, result->status, result->output_size, result->errors);
         _fail(file, line);
     }
 }
@@ -392,7 +394,7 @@ void process_assert_output(const struct process_result *result, const char *expe
                            int line)
 {
     if (result->status != 0 || strcmp(result->output, expected) != 0) {
-        print_error("wanted status 0 and:\n%s\ngot %d and:\n%s\nand on standard error:\n%s\n", expected,
+        print_error("expected status 0 and:\n%s\ngot %d and:\n%s\nand on standard error:\n%s\n", expected,
                     result->status, result->output, result->errors);
         _fail(file, line);
     }

@@ -26,59 +26,60 @@ struct process {
     const char *launcher;    /* words before the program, such as mpirun and its flags; may be NULL */
     const char *environment; /* one additional "NAME=value"; may be NULL */
     const char *output_path; /* redirects standard output; may be NULL */
-    int keeps_kernels;       /* uses clformer's kernel cache: the default is only the driver's */
+    int keeps_kernels;       /* clformer's kernel cache is enabled, not only the driver's */
     int has_closed_output;   /* standard output is a pipe without a reader */
-    int closed[3];           /* standard input, output and error to close */
-    int signal_when_started; /* sent after the first output on standard error, while the input is open */
+    int closed[3];           /* whether standard input, output and error are closed */
+    int signal_when_started; /* signal to send after the first output on standard error, while the input is
+                                still open; 0: none */
 };
 
-/* Splits words in place at single spaces, except spaces in the source and build folder names; "\x1f" becomes
- * a space. argv gets at most `most` words and a NULL; returns their number. */
+/* Splits words in place at single spaces, but not in the paths of the source and build folders; "\x1f"
+ * becomes a space. Writes at most `most` words and a NULL to argv; returns the number of words. */
 int process_split(char **argv, int most, char *words);
 
-/* Returns the path of a library of the build's tests without spaces, which separate entries in LD_PRELOAD. */
+/* Returns a path without spaces to a library in build/tests: spaces separate the entries of LD_PRELOAD. */
 const char *process_library(const char *name);
 
 /* Runs build/clformer, or `program`, with these arguments (split at single spaces; "\x1f" is a literal
  * space). Runs share kernels cached by the driver, in $XDG_CACHE_HOME or below the build folder. */
 struct process_result process_run(const struct process *process, const char *arguments);
 
-/* A command that runs in parallel with the test, connected to its standard input and output. */
+/* A command that runs in parallel with the test, which writes to its standard input and reads its output. */
 struct coprocess {
     int child, to, from;
-    char *heard; /* received but not returned yet */
+    char *received; /* output that is not returned yet */
     size_t size;
-    FILE *says;   /* its standard error */
-    char *errors; /* its standard error after it ended */
+    FILE *error_file; /* its standard error */
+    char *errors;     /* its standard error after it ended */
 };
 struct coprocess coprocess_start(const char *arguments);
 /* coprocess_start() with another program, launcher and environment. */
 struct coprocess coprocess_start_by(const struct process *process, const char *arguments);
-void coprocess_say(struct coprocess *coprocess, const char *text);
+void coprocess_write(struct coprocess *coprocess, const char *text);
 /* Returns the next line with its newline; fails after five minutes. Freed by support_free_all(). */
-char *coprocess_hear(struct coprocess *coprocess);
+char *coprocess_read_line(struct coprocess *coprocess);
 /* Closes the command's standard output, as a reader that exits early does. */
-void coprocess_turn_away(struct coprocess *coprocess);
+void coprocess_close_output(struct coprocess *coprocess);
 /* Closes both ends and waits; returns the exit status, or 128 + the signal that ended it. */
 int coprocess_end(struct coprocess *coprocess);
 
 /* Sets the environment of children that are started without process_run(). */
 void process_set_environment(void);
 
-/* Runs process_run() with `arguments` and input only. */
+/* Runs build/clformer with these arguments and this standard input. */
 struct process_result run_clformer(const char *input, const char *arguments);
 
 /* Returns the verbs that `clformer --help` lists; NULL-terminated, freed by support_free_all(). */
 const char *const *process_verbs(void);
 
-/* Fails unless the run ended with `status`, wrote nothing, and printed exactly one message that contains
- * `part`. */
+/* Fails unless the run ended with `status`, wrote nothing to standard output, and reported exactly one
+ * message, which contains `part`. */
 #define assert_refused(result, status, part)                                                                 \
     process_assert_refused(&(result), (status), (part), __FILE__, __LINE__)
 void process_assert_refused(const struct process_result *result, int status, const char *part,
                             const char *file, int line);
 
-/* Fails, showing the errors of the run, unless it ended with 0 and this output. */
+/* Fails and prints the errors of the run unless it ended with 0 and this output. */
 #define assert_output(result, expected) process_assert_output(&(result), (expected), __FILE__, __LINE__)
 void process_assert_output(const struct process_result *result, const char *expected, const char *file,
                            int line);
@@ -88,7 +89,7 @@ int process_count(const char *text, const char *part);
 
 /* Returns a temporary folder with links to every file of `model`, for tests that replace files. */
 const char *process_model_copy(const char *model);
-/* Replaces <folder>/<name>. */
+/* Writes <folder>/<name>; replaces a link, without changing the target of the link. */
 void process_write(const char *folder, const char *name, const void *bytes, size_t size);
 void process_remove(const char *folder, const char *name);
 /* Reads a whole file; freed by support_free_all(). */

@@ -7,7 +7,7 @@
 
 #include "support/support.h"
 
-/* Allows more ranks than cores, also as root, on this machine only. */
+/* Makes mpirun start more ranks than cores, as root if necessary, on this machine only. */
 static void set_environment(void)
 {
     static const char *const settings[][2] = {

@@ -14,7 +14,7 @@ enum {
     SPM_CHARSMAP = 2 << 3 | 2
 };
 
-/* A growing file; `data` is freed by clf__free(). */
+/* The contents of a file; the caller frees `data` with clf__free(). */
 struct bytes {
     uint8_t *data;
     size_t size;
@@ -23,13 +23,14 @@ struct bytes {
 struct bytes spm_read(const char *path);
 void spm_append(struct bytes *bytes, const void *data, size_t size);
 void spm_append_varint(struct bytes *bytes, uint64_t number);
-/* Appends a field of bytes with any tag. */
+/* Appends a field that holds bytes. */
 void spm_append_field(struct bytes *bytes, uint64_t tag, const void *data, size_t size);
 
-/* Loads and uses a model in a memory block of exactly its size. */
+/* Loads a model, then encodes and decodes a text. Sanitizers find reads beyond the end of the data, as it is
+ * copied to a block of exactly its size. */
 clf_status spm_use(const uint8_t *data, size_t size);
 
-/* A clf__token_function that adds the sizes of all tokens to a size_t, its user. */
+/* A clf__token_function that adds the sizes of all tokens to the size_t `user`. */
 clf_status spm_drop_piece(void *user, const char *piece, size_t length);
 
 #endif

@@ -38,7 +38,7 @@ void support_assert_fails(clf_status actual, clf_status expected, const char *pa
                           const char *file, int line)
 {
     if (actual != expected || (part && strstr(clf_last_error(), part) == NULL)) {
-        print_error("%s: wanted %s with \"%s\", got %s: %s\n", expression, clf_status_name(expected),
+        print_error("%s: expected %s with \"%s\", got %s: %s\n", expression, clf_status_name(expected),
                     part ? part : "", clf_status_name(actual), clf_last_error());
         _fail(file, line);
     }
@@ -49,8 +49,8 @@ static int shares_kernels(void)
     return getenv("CLFORMER_TEST_CACHE") != NULL;
 }
 
-/* Tests, and the commands they run, ignore the user's tuning. They also do without clformer's kernel cache,
- * for which PoCL compiles each kernel once more; set_cache_home() enables it. */
+/* Tests, and the commands they run, ignore the user's tuning. They also disable clformer's kernel cache, for
+ * which PoCL compiles each kernel a second time; set_cache_home() enables it. */
 __attribute__((constructor)) static void set_environment(void)
 {
     setenv("CLFORMER_TUNING", "off", 0);
@@ -67,8 +67,8 @@ int support_end(int failures)
     return failures;
 }
 
-/* Finds a device opened with other but equivalent options, or NULL. PoCL recompiles for a second device of a
- * process, so equal devices are shared. */
+/* Returns an open device whose options have the same effect, or NULL. Sharing it saves time, as PoCL compiles
+ * kernels again for each device that a process opens. */
 static struct clf_device *find_same(const struct clf_device *device)
 {
     const struct clf__caps *caps = clf__device_caps(device);
@@ -85,8 +85,8 @@ static struct clf_device *find_same(const struct clf_device *device)
 
 static struct clf_device *device_of(struct clf_device_options options)
 {
-    /* Compilers are tested as well, unless the driver recompiles in every process: then the tests of a run
-     * share compiled kernels. */
+    /* Without the cache, tests cover the compiler of the driver, too. If a driver caches no kernels, the
+     * tests of a run share them through clformer's cache. */
     options.use_program_cache = shares_kernels();
     for (int i = 0; i < device_count; i++) {
         if (memcmp(&devices[i].options, &options, sizeof options) == 0) {
@@ -101,8 +101,8 @@ static struct clf_device *device_of(struct clf_device_options options)
         clf_device_close(device);
         device = same;
     }
-    /* Never closed: exit handlers run after drivers' thread-local data (Oclgrind) and LLVM (PoCL) are
-     * destroyed, and crash. */
+    /* Devices are never closed: an exit handler would run after the thread-local data of Oclgrind and PoCL's
+     * LLVM are destroyed, and crash. */
     devices[device_count].options = options;
     devices[device_count].device = device;
     return devices[device_count++].device;
@@ -210,7 +210,8 @@ struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type
     struct clf__tensor tensor = {.type = type, .rows = rows, .columns = columns, .stride = columns};
     size_t count = (size_t)rows * (size_t)columns;
     assert_true(buffer_count < MAX_OWNED);
-    assert_ok(clf__buffer_create(&tensor.buffer, device, (count > 0 ? count : 1) * 4, "a test's tensor"));
+    assert_ok(
+        clf__buffer_create(&tensor.buffer, device, (count > 0 ? count : 1) * 4, "the tensor of a test"));
     owned_buffers[buffer_count++] = tensor.buffer;
     if (values == NULL) {
         union {

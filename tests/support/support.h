@@ -30,8 +30,8 @@ void support_assert_fails(clf_status actual, clf_status expected, const char *pa
     support_end(_cmocka_run_group_tests(#tests, tests, sizeof(tests) / sizeof *(tests), set_up, tear_down))
 int support_end(int failures);
 
-/* Returns the device under test ($CLFORMER_DEVICE, or the default) in one kernel variant, opened once and
- * kept. Other options come from the environment as usual. */
+/* Returns the device under test ($CLFORMER_DEVICE, or the default) in one kernel variant. It is opened once
+ * and stays open. Other options come from the environment. */
 struct clf_device *support_device(clf_variant variant);
 /* support_device() with a GEMM backend and an attention algorithm. */
 struct clf_device *support_device_with(clf_variant variant, clf_gemm gemm, clf_attention attention);
@@ -52,8 +52,8 @@ int support_last_variant(void);
          support_variant++)                                                                                  \
         for (struct clf_device *device = support_device((clf_variant)support_variant); device; device = NULL)
 
-/* Returns true if the device under test is slow or small (Oclgrind, rusticl: $CLFORMER_TEST_SMALL is set), so
- * that tests use small sizes. */
+/* Returns true if $CLFORMER_TEST_SMALL is set: in the short tier, and on slow implementations such as
+ * Oclgrind. Tests then use fewer and smaller sizes. */
 int support_small(void);
 
 /* Deterministic numbers: uniform in [-1, 1), and integers in [0, bound). */
@@ -69,8 +69,8 @@ float *support_uniform_array(struct support_random *random, size_t count, float 
  * teardown. */
 void *support_array(size_t count, size_t size);
 
-/* Creates a tensor of exactly its size, filled with `values`, or with NaN (F32, F16) or INT32_MIN (I32) if
- * NULL. F16 values are passed and read as floats. */
+/* Creates a tensor that fills its buffer, with `values`, or with NaN (F32, F16) or INT32_MIN (I32) if NULL.
+ * F16 values are passed and read as floats. */
 struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type, int rows, int columns,
                                   const void *values);
 /* Returns the contents of a tensor; freed by support_free_all(). */

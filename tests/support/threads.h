@@ -1,4 +1,5 @@
-/* Sanitizer options for tests in whose threads PoCL compiles; included by one file of such a test. */
+/* Sanitizer options for tests that compile kernels in several threads; one file of such a test includes this
+ * header. */
 #ifndef CLF_TESTS_SUPPORT_THREADS_H
 #define CLF_TESTS_SUPPORT_THREADS_H
 

@@ -6,7 +6,7 @@
 
 #include "text/tokenizers/tokenizer.h"
 
-/* A vocabulary of 7 words, with framed sources. */
+/* A vocabulary of 7 words; sources are framed by a start and an end token. */
 extern const struct clf__tokenizer_options tokenizer_word_options;
 extern const char tokenizer_word_file[];
 
@@ -15,10 +15,10 @@ extern const struct clf__tokenizer_options tokenizer_subword_options;
 
 void tokenizer_write(const char *folder, const char *name, const char *text);
 struct clf__tokenizer *tokenizer_load(const char *folder, const struct clf__tokenizer_options *options);
-/* Loads a tokenizer of a new folder with the 7 words. */
+/* Writes the 7 words to a new folder, and loads its tokenizer. */
 struct clf__tokenizer *tokenizer_load_words(const struct clf__tokenizer_options *options);
 
-/* A clf__token_function that appends tokens to its user, a text, each followed by a slash. */
+/* A clf__token_function that appends each token and a slash to the string `user`. */
 clf_status tokenizer_add_token(void *user, const char *token, size_t length);
 
 #define assert_ids(ids, ...)                                                                                 \
@@ -29,7 +29,7 @@ clf_status tokenizer_add_token(void *user, const char *token, size_t length);
     } while (0)
 
 /* Encodes and decodes a text, with unknown tokens replaced by their source text; the caller frees the result.
- * *unknown (may be NULL) is their number. Fails unless known tokens match their ids. */
+ * *unknown is the number of unknown tokens. Fails unless known tokens match their ids. */
 char *tokenizer_restore(const struct clf__tokenizer *tokenizer, const char *text, int *unknown);
 
 #endif

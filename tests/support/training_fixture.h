@@ -21,7 +21,7 @@ struct training_fixture {
 /* Loads a fixture; its memory is freed by support_free_all(). */
 struct training_fixture training_fixture_load(const char *name);
 
-/* Returns limits for every batch. */
+/* Returns limits that every batch fits. */
 struct clf__training_limits training_fixture_limits(const struct training_fixture *fixture);
 
 /* Returns Adam's parameters at a step, counted from 1. */

@@ -1,11 +1,11 @@
 #include "support/views.h"
 
-enum { BEFORE = 3, BEHIND = 2 };
+enum { BEFORE = 3, AFTER = 2 };
 static const float poison = -12345.0f;
 
 struct support_view support_view(struct clf_device *device, int rows, int columns, const float *values)
 {
-    int width = BEFORE + columns + BEHIND, height = rows + 1;
+    int width = BEFORE + columns + AFTER, height = rows + 1;
     float *all = support_array((size_t)height * (size_t)width, sizeof *all);
     for (int i = 0; i < height * width; i++) {
         all[i] = poison;

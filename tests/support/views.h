@@ -4,13 +4,14 @@
 
 #include "support/support.h"
 
-/* A column view (one row and three columns in, two columns short of the row's end) surrounded by poison. */
+/* A view of a larger tensor, from row 1 and column 3 to the third column from the end. The elements outside
+ * of the view are poison. */
 struct support_view {
     struct clf__tensor tensor;
     struct clf__tensor whole;
 };
 
-/* values: rows * columns numbers, or NULL for NaN. */
+/* Creates a view with rows * columns values, or with NaN if `values` is NULL. */
 struct support_view support_view(struct clf_device *device, int rows, int columns, const float *values);
 
 /* Fails unless the poison around the view is intact. */

@@ -11,7 +11,7 @@ struct zip_file {
     size_t size;
 };
 
-/* Returns an archive of stored files; the bytes live until support_free_all(). */
+/* Returns an archive of uncompressed files; freed by support_free_all(). */
 uint8_t *zip_make(size_t *size, const struct zip_file *files, int count);
 
 #endif
