@@ -1,5 +1,4 @@
-/* Checks that what is added to lib/ is also added to the lists, documents and tests that name every
- * architecture and every op. */
+/* Checks the lists, documents and tests that must name every architecture or every op. */
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>

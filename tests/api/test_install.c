@@ -42,7 +42,7 @@ static void test_pkg_config(void **state)
     }
 }
 
-/* CMake lists what was found and what is missing; ctest explains a build without tests. */
+/* CMake prints which optional libraries it found; ctest explains a build without tests. */
 static void test_configuration(void **state)
 {
     (void)state;

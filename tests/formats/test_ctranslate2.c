@@ -156,19 +156,19 @@ static void check_records(struct clf_model *model, const json_t *cases, const ch
 static void test_decoding(void **state)
 {
     (void)state;
-    static const char *const names[] = {"pre-norm", "embedding-norm", "gated", "version-1"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[300];
-        snprintf(path, sizeof path, "formats/ctranslate2/%s/decoding.json", names[i]);
+    const char *const *name = support_fixture_folders("formats/ctranslate2", "decoding.json");
+    for (; *name != NULL; name++) {
+        char path[512];
+        snprintf(path, sizeof path, "formats/ctranslate2/%s/decoding.json", *name);
         json_t *cases = json_load_file(support_fixture(path), 0, NULL);
         struct clf_model *model;
         struct clf_model_options options;
         clf_model_options_init(&options);
         options.precision = CLF_PRECISION_FP32;
-        assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder_of(names[i]), &options));
-        check_records(model, cases, "replaced", names[i]);
-        check_records(model, cases, "alternatives", names[i]);
-        check_records(model, cases, "covered", names[i]);
+        assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), folder_of(*name), &options));
+        check_records(model, cases, "replaced", *name);
+        check_records(model, cases, "alternatives", *name);
+        check_records(model, cases, "covered", *name);
         clf_model_free(model);
         json_decref(cases);
     }

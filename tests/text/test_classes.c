@@ -92,6 +92,20 @@ static void check_row(const struct clf__tokenizer *tokenizer, const json_t *row)
     clf__ids_free(&ids);
 }
 
+static void test_every_folder_is_listed(void **state)
+{
+    (void)state;
+    for (const char *const *name = support_fixture_folders("text", "lines.json"); *name != NULL; name++) {
+        int i = 0;
+        while (i < FOLDERS && strcmp(folders[i].name + strlen("text/"), *name) != 0) {
+            i++;
+        }
+        if (i == FOLDERS) {
+            fail_msg("tests/fixtures/text/%s has lines.json; add a row to `folders`", *name);
+        }
+    }
+}
+
 static void test_transformers_ids(void **state)
 {
     (void)state;
@@ -431,6 +445,7 @@ static void test_unknown_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_folder_is_listed),
         cmocka_unit_test(test_transformers_ids),
         cmocka_unit_test(test_unknown_tokens),
         cmocka_unit_test(test_where_languages_go),
