@@ -199,6 +199,34 @@ static struct clf__attention_history history_of(const struct clf__layer *layer,
     return history;
 }
 
+void clf__decoder_list_attentions(struct clf__attention_step_sizes *self, struct clf__attention_sizes *cross,
+                                  const struct clf__heads *heads,
+                                  const struct clf__attention_history *history,
+                                  const struct clf__layer_call *call, int rows, int y_stride, int q_stride)
+{
+    const struct clf__attention_call *cross_call = call->cross_call;
+    int keys = heads->count * heads->key_width;
+    *self = clf__attention_step_sizes(heads, history, rows);
+    self->y = (struct clf__place){0, y_stride};
+    self->q = (struct clf__place){0, q_stride};
+    self->own_k = (struct clf__place){keys, q_stride};
+    self->own_v = (struct clf__place){2 * keys, q_stride};
+    *cross = (struct clf__attention_sizes){
+        .y = self->y,
+        .q = self->q,
+        .k = {0, call->memory.stride},
+        .v = {keys, call->memory.stride},
+        .ranges = CLF__PLACE(cross_call->ranges.table),
+        .hidden = CLF__PLACE(cross_call->mask.hidden_keys),
+        .sequences = cross_call->ranges.sequences,
+        .heads = heads->count,
+        .max_queries = cross_call->ranges.max_queries,
+        .partials = CLF__PLACE(cross_call->partials),
+        .parts = 1,
+        .scale = heads->scale,
+    };
+}
+
 /* Lists the sizes and offsets that are equal for all layers. */
 static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
                                                  const struct clf__workspace *workspace,
@@ -206,30 +234,10 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
 {
     const struct clf__attention_history history = history_of(layer, call);
     const struct clf__attention_call *cross = call->cross_call;
-    const struct clf__heads *heads = &layer->mixer.attention.heads;
-    int keys = heads->count * heads->key_width, projected = workspace->projected.stride;
-    struct clf__attention_step_sizes self = clf__attention_step_sizes(heads, &history, workspace->x.rows);
-    self.y = (struct clf__place){0, workspace->context.stride};
-    self.q = (struct clf__place){0, projected};
-    self.own_k = (struct clf__place){keys, projected};
-    self.own_v = (struct clf__place){2 * keys, projected};
-    return (struct clf__decoder_step_sizes){
-        .self = self,
-        .cross = {.y = self.y,
-                  .q = self.q,
-                  .k = {0, call->memory.stride},
-                  .v = {keys, call->memory.stride},
-                  .ranges = CLF__PLACE(cross->ranges.table),
-                  .hidden = CLF__PLACE(cross->mask.hidden_keys),
-                  .sequences = cross->ranges.sequences,
-                  .heads = heads->count,
-                  .max_queries = cross->ranges.max_queries,
-                  .partials = CLF__PLACE(cross->partials),
-                  .parts = cross->partials.buffer != NULL ? clf__attention_parts(cross->ranges.max_keys) : 1,
-                  .scale = heads->scale},
+    struct clf__decoder_step_sizes sizes = {
         .x_stride = workspace->x.stride,
         .normed_stride = workspace->normed.stride,
-        .projected_stride = projected,
+        .projected_stride = workspace->projected.stride,
         .context_stride = workspace->context.stride,
         .hidden_stride = workspace->hidden.stride,
         .first_layer = (int)call->addresses.offset / CLF__DECODER_ADDRESSES,
@@ -237,6 +245,12 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
         .ffn = layer->feed_forward.width,
         .epsilon = layer->mixer_norm.epsilon,
     };
+    clf__decoder_list_attentions(&sizes.self, &sizes.cross, &layer->mixer.attention.heads, &history, call,
+                                 workspace->x.rows, workspace->context.stride, workspace->projected.stride);
+    if (cross->partials.buffer != NULL) {
+        sizes.cross.parts = clf__attention_parts(cross->ranges.max_keys);
+    }
+    return sizes;
 }
 
 /* The arguments of the start of a step; null pointers if the launch does not include it. */

@@ -143,34 +143,19 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
     const struct clf__persistent *persistent = call->persistent;
     const struct clf__attention_call *cross = call->cross_call;
     const struct clf__heads *heads = &layer->mixer.attention.heads;
-    const struct clf_device *device = clf__buffer_device(workspace->x.buffer);
-    int keys = heads->count * heads->key_width, projected = persistent->rows[CLF__ROWS_PROJECTED].stride;
     int is_int8 = precision_of(layer) == CLF__PRECISION_INT8;
     struct clf__stages_sizes sizes = {
-        .self = clf__attention_step_sizes(heads, history, workspace->x.rows),
-        .cross = {.y = {0, persistent->rows[is_int8 ? CLF__ROWS_ATTENDED : CLF__ROWS_CONTEXT].stride},
-                  .q = {0, projected},
-                  .k = {0, call->memory.stride},
-                  .v = {keys, call->memory.stride},
-                  .ranges = CLF__PLACE(cross->ranges.table),
-                  .hidden = CLF__PLACE(cross->mask.hidden_keys),
-                  .sequences = cross->ranges.sequences,
-                  .heads = heads->count,
-                  .max_queries = cross->ranges.max_queries,
-                  .partials = CLF__PLACE(cross->partials),
-                  .parts = clf__attention_split(device, heads, workspace->x.rows, cross->ranges.max_keys,
-                                                cross->partials),
-                  .scale = heads->scale},
         .rounds = !layer->norm_first,
         .first = 1 + call->layer * persistent->layer_stages,
         .arrived = persistent->arrived,
         .fails_at = persistent->fails_at,
         .epsilon = layer->mixer_norm.epsilon,
     };
-    sizes.self.y = sizes.cross.y;
-    sizes.self.q = (struct clf__place){0, projected};
-    sizes.self.own_k = (struct clf__place){keys, projected};
-    sizes.self.own_v = (struct clf__place){2 * keys, projected};
+    clf__decoder_list_attentions(&sizes.self, &sizes.cross, heads, history, call, workspace->x.rows,
+                                 persistent->rows[is_int8 ? CLF__ROWS_ATTENDED : CLF__ROWS_CONTEXT].stride,
+                                 persistent->rows[CLF__ROWS_PROJECTED].stride);
+    sizes.cross.parts = clf__attention_split(clf__buffer_device(workspace->x.buffer), heads,
+                                             workspace->x.rows, cross->ranges.max_keys, cross->partials);
     sizes.self.k.offset = sizes.self.v.offset = 0; /* an offset within the position of the stage */
     for (int i = 0; i < CLF__ROWS_COUNT; i++) {
         sizes.rows[i] = persistent->rows[i];

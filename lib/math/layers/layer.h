@@ -10,6 +10,7 @@
 #include "math/layers/norm.h"
 #include "math/layers/relative_bias.h"
 #include "math/layers/sublayer.h"
+#include "math/ops/arguments.h"
 #include "runtime/device/cost.h"
 
 struct clf__layer {
@@ -86,6 +87,14 @@ int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, i
 clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count,
                                       const struct clf__workspace *workspace,
                                       const struct clf__layer_call *calls);
+
+/* Lists the arguments of both attentions of a step, which are equal for all layers, without splitting keys. A
+ * row of q holds the queries, keys and values of self-attention, or the queries of cross-attention; y and q
+ * start at offset 0. */
+void clf__decoder_list_attentions(struct clf__attention_step_sizes *self, struct clf__attention_sizes *cross,
+                                  const struct clf__heads *heads,
+                                  const struct clf__attention_history *history,
+                                  const struct clf__layer_call *call, int rows, int y_stride, int q_stride);
 
 /* Adds the cost of the GEMMs and attentions of a layer in a step. */
 void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
