@@ -34,8 +34,8 @@ static inline struct following find_following(int sequence, int head, int next, 
     int next_sequence = next > 0 || next_head > 0 ? sequence : sequence + 1;
     const __global int *range = ranges + sizes.ranges.offset + min(next_sequence, sizes.sequences - 1) * 4;
     struct following following;
-    following.k = ROW(k, range[2] + next) + next_head * KEY_WIDTH;
-    following.v = ROW(v, range[2] + next) + next_head * VALUE_WIDTH;
+    following.k = ROW(sizes, k, range[2] + next) + next_head * KEY_WIDTH;
+    following.v = ROW(sizes, v, range[2] + next) + next_head * VALUE_WIDTH;
     following.count = next_sequence < sizes.sequences ? min(range[3] - next, TILE_KEYS) : 0;
     following.has_queries = next_sequence == sequence && next_head != head;
     return following;
@@ -67,12 +67,12 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
     if (count <= 0) {
         return;
     }
-    const __global float *block_q = ROW(q, range[0] + first) + head * KEY_WIDTH;
+    const __global float *block_q = ROW(sizes, q, range[0] + first) + head * KEY_WIDTH;
     __global result_element *results = (__global result_element *)y;
     __global result_element *block_y =
         results + sizes.y.offset + (size_t)(range[0] + first) * sizes.y.stride + head * VALUE_WIDTH;
-    const __global float *bias = relative ? ROW(relative, head) : 0;
-    const __global float *terms = additive ? ROW(additive, (size_t)sequence * sizes.max_queries + first) : 0;
+    const __global float *bias = relative ? ROW(sizes, relative, head) : 0;
+    const __global float *terms = additive ? ROW(sizes, additive, (size_t)sequence * sizes.max_queries + first) : 0;
     int last = causal ? first + keys - queries : keys - 1; /* the last key that the block's first query sees */
     int end = causal ? min(last + count, keys) : keys;
     int tile = 0;
@@ -80,7 +80,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
         int width = clamp(end - tile, 0, TILE_KEYS), next = tile + TILE_KEYS < end ? tile + TILE_KEYS : 0;
         int fetches = next > 0 ? queries - first <= sizes.block_queries : first == 0; /* once for all blocks of a head */
         struct following following = find_following(sequence, head, next, k, v, ranges, sizes);
-        pack_rows(&work->keys[0][0], ROW(k, first_key + tile) + head * KEY_WIDTH, sizes.k.stride, width, KEY_WIDTH,
+        pack_rows(&work->keys[0][0], ROW(sizes, k, first_key + tile) + head * KEY_WIDTH, sizes.k.stride, width, KEY_WIDTH,
                   sizes.scale * M_LOG2E_F);
         find_unseen(work->unseen, hidden ? hidden + sizes.hidden.offset + first_key + tile : 0, width);
         for (int row = 0, rows; row < count; row += rows) {
@@ -102,7 +102,7 @@ static inline void attention_task(struct attention_work *work, int task, ATTENTI
                 drop_weights(work->scores[i], tile, vectors, mask_row, DROPOUT_NAMES);
             }
 #endif
-            add_values(work, row, rows, ROW(v, first_key + tile) + head * VALUE_WIDTH, sizes.v.stride, seen, tile == 0);
+            add_values(work, row, rows, ROW(sizes, v, first_key + tile) + head * VALUE_WIDTH, sizes.v.stride, seen, tile == 0);
         }
         tile += TILE_KEYS;
     } while (tile < end);
@@ -144,9 +144,9 @@ static inline void find_task(struct block_task *out, int task, const struct plac
     int queries = range[1], first_key = range[2], keys = range[3], count = min(queries - first, QUERIES);
     size_t query_row = (size_t)(range[0] + first);
     int shift = keys - queries, query = min(first + at->query, queries - 1);
-    out->from = (struct sources){ROW(q, query_row) + head * KEY_WIDTH,
-                                 ROW(k, first_key) + head * KEY_WIDTH,
-                                 ROW(v, first_key) + head * VALUE_WIDTH + slice,
+    out->from = (struct sources){ROW(sizes, q, query_row) + head * KEY_WIDTH,
+                                 ROW(sizes, k, first_key) + head * KEY_WIDTH,
+                                 ROW(sizes, v, first_key) + head * VALUE_WIDTH + slice,
                                  sizes.q.stride,
                                  sizes.k.stride,
                                  sizes.v.stride,
@@ -154,14 +154,14 @@ static inline void find_task(struct block_task *out, int task, const struct plac
                                  min(SLICE, VALUE_WIDTH - slice)};
     out->view = (struct view){query, sizes.causal ? min(query + shift, keys - 1) : keys - 1, sizes.reach, 0, 0, 0};
     out->view.hidden = hidden ? hidden + sizes.hidden.offset + first_key : 0;
-    out->view.bias = relative ? ROW(relative, head) : 0;
+    out->view.bias = relative ? ROW(sizes, relative, head) : 0;
     if (additive) {
-        out->view.terms = ROW(additive, (size_t)sequence * sizes.max_queries + query);
+        out->view.terms = ROW(sizes, additive, (size_t)sequence * sizes.max_queries + query);
     }
     out->end = sizes.causal ? min(first + count + shift, keys) : keys;
     out->plain = hidden || relative || additive ? 0 : sizes.causal ? min(first + shift + 1, keys) : keys;
     out->mask_row = (range[0] + query) * sizes.heads + head;
-    out->y = ROW(y, query_row) + head * VALUE_WIDTH + slice;
+    out->y = ROW(sizes, y, query_row) + head * VALUE_WIDTH + slice;
 }
 
 /* at->weights = the scores of the `width` keys from `tile` on, without masks. The first chunk of queries and keys is in

@@ -41,9 +41,9 @@ struct key_set {
 
 static inline void find_own_keys(struct key_set *keys, int head, const __global int *range, LOCAL_ARGUMENTS)
 {
-    keys->k = ROW(k, range[2]) + head * KEY_WIDTH;
-    keys->v = ROW(v, range[2]) + head * VALUE_WIDTH;
-    keys->bias = relative ? ROW(relative, head) : 0;
+    keys->k = ROW(sizes, k, range[2]) + head * KEY_WIDTH;
+    keys->v = ROW(sizes, v, range[2]) + head * VALUE_WIDTH;
+    keys->bias = relative ? ROW(sizes, relative, head) : 0;
     keys->k_stride = sizes.k.stride;
     keys->v_stride = sizes.v.stride;
     keys->divisor = 1;
@@ -55,9 +55,9 @@ static inline void find_own_keys(struct key_set *keys, int head, const __global 
 /* The sequence has `count` >= 1 global tokens from `first` on. */
 static inline void find_global_keys(struct key_set *keys, int head, int first, int count, LOCAL_ARGUMENTS)
 {
-    keys->k = ROW(global_k, first) + head * KEY_WIDTH;
-    keys->v = ROW(global_v, first) + head * VALUE_WIDTH;
-    keys->bias = global_relative ? ROW(global_relative, head) : 0;
+    keys->k = ROW(sizes, global_k, first) + head * KEY_WIDTH;
+    keys->v = ROW(sizes, global_v, first) + head * VALUE_WIDTH;
+    keys->bias = global_relative ? ROW(sizes, global_relative, head) : 0;
     keys->k_stride = sizes.global_k.stride;
     keys->v_stride = sizes.global_v.stride;
     keys->divisor = sizes.block_size;
@@ -132,8 +132,8 @@ static inline void local_task(struct attention_work *work, int task, LOCAL_ARGUM
     if (count <= 0) {
         return;
     }
-    const __global float *block_q = ROW(q, range[0] + first) + head * KEY_WIDTH;
-    __global result_element *block_y = ROW(y, range[0] + first) + head * VALUE_WIDTH;
+    const __global float *block_q = ROW(sizes, q, range[0] + first) + head * KEY_WIDTH;
+    __global result_element *block_y = ROW(sizes, y, range[0] + first) + head * VALUE_WIDTH;
     struct key_set keys;
     find_own_keys(&keys, head, range, LOCAL_NAMES);
     int end = first + count - 1 < length - sizes.radius ? first + count + sizes.radius : length;
@@ -210,7 +210,7 @@ static inline void find_task(struct block_task *out, int task, const struct plac
     out->query = min(first + at->query, length - 1);
     size_t query_row = (size_t)(range[0] + first);
     find_own_keys(&out->keys, out->head, range, LOCAL_NAMES);
-    out->from = (struct sources){ROW(q, query_row) + out->head * KEY_WIDTH,
+    out->from = (struct sources){ROW(sizes, q, query_row) + out->head * KEY_WIDTH,
                                  out->keys.k,
                                  out->keys.v + out->slice,
                                  sizes.q.stride,
@@ -218,7 +218,7 @@ static inline void find_task(struct block_task *out, int task, const struct plac
                                  out->keys.v_stride,
                                  count,
                                  min(SLICE, VALUE_WIDTH - out->slice)};
-    out->y = ROW(y, query_row) + out->head * VALUE_WIDTH + out->slice;
+    out->y = ROW(sizes, y, query_row) + out->head * VALUE_WIDTH + out->slice;
 }
 
 /* Returns the first key of tile `number`; switches the task to the global tokens at their first tile. */

@@ -216,7 +216,7 @@ GPU_KERNEL_OF(ITEMS) void attention_matrix_gpu(__global float *y, const __global
                                       .k_first = sizes.k.offset + block.first_key * sizes.k.stride + block.head * KEY_WIDTH,
                                       .v_first = sizes.v.offset + block.first_key * sizes.v.stride + block.head * VALUE_WIDTH};
         uint4 queries[ROW_TILES][KEY_SLICES][A_WORDS];
-        load_queries(queries, ROW(q, block.query_row) + block.head * KEY_WIDTH, sizes.q.stride, block.count);
+        load_queries(queries, ROW(sizes, q, block.query_row) + block.head * KEY_WIDTH, sizes.q.stride, block.count);
         matrix_sum sums[ROW_TILES][VALUE_TILES][MATRIX_SUMS];
         struct softmax softmax;
         UNROLL_SLICES

@@ -83,15 +83,15 @@ static inline void step_task(struct step_work *work, int task, int together, STE
     int cache_row = cache_rows[sizes.cache_rows.offset + row], position = positions[sizes.positions.offset + row];
     int keys = count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total);
     int key = first_head * KEY_WIDTH, value = first_head * VALUE_WIDTH;
-    const struct cached cached = {ROW(k, 0) + key, ROW(v, 0) + value, sizes.k.stride, sizes.v.stride};
-    const __global int *lookup = ROW(table, cache_row);
+    const struct cached cached = {ROW(sizes, k, 0) + key, ROW(sizes, v, 0) + value, sizes.k.stride, sizes.v.stride};
+    const __global int *lookup = ROW(sizes, table, cache_row);
     if (keys > 0 && own_k) {
         size_t own = (size_t)cache_row * sizes.positions_total + position;
-        store_cached_row(ROW(k, own) + key, ROW(own_k, row) + key, heads * KEY_WIDTH);
-        store_cached_row(ROW(v, own) + value, ROW(own_v, row) + value, heads * VALUE_WIDTH);
+        store_cached_row(ROW(sizes, k, own) + key, ROW(sizes, own_k, row) + key, heads * KEY_WIDTH);
+        store_cached_row(ROW(sizes, v, own) + value, ROW(sizes, own_v, row) + value, heads * VALUE_WIDTH);
     }
     for (int h = 0; h < heads; h++) {
-        load_step_query(work->queries[h], ROW(q, row) + key + h * KEY_WIDTH, sizes.scale * M_LOG2E_F);
+        load_step_query(work->queries[h], ROW(sizes, q, row) + key + h * KEY_WIDTH, sizes.scale * M_LOG2E_F);
         begin(&work->running[h]);
     }
     for (int tile = 0; tile < keys; tile += TILE) {
@@ -103,7 +103,7 @@ static inline void step_task(struct step_work *work, int task, int together, STE
         score_tile(work, heads, 1, &cached, count);
         for (int h = 0; h < heads; h++) {
             for (int t = 0; relative && t < count; t++) {
-                float bias = relative_bias(ROW(relative, first_head + h), sizes.reach, tile + t, position);
+                float bias = relative_bias(ROW(sizes, relative, first_head + h), sizes.reach, tile + t, position);
                 work->scores[h][t] = fma(M_LOG2E_F, bias, work->scores[h][t]);
             }
             weigh_tile(work, h, count);
@@ -111,7 +111,7 @@ static inline void step_task(struct step_work *work, int task, int together, STE
         add_tile(work, heads, 1, &cached, count);
     }
     for (int h = 0; h < heads; h++) {
-        finish(ROW(y, row) + value + h * VALUE_WIDTH, &work->running[h]);
+        finish(ROW(sizes, y, row) + value + h * VALUE_WIDTH, &work->running[h]);
     }
 }
 

@@ -77,13 +77,13 @@ CPU_KERNEL void attention_weights_cpu(WEIGHTS_ARGUMENTS)
         if (row < 0) {
             continue;
         }
-        __global float *out = ROW(y, row);
+        __global float *out = ROW(sizes, y, row);
         for (int j = 0; j < columns; j++) {
             out[j] = 0.0f;
         }
         for (int head = 0; head < sizes.heads; head++) {
-            const __global float *query = ROW(q, row) + head * key_width;
-            const __global cache_element *keys = ROW(k, seen.first) + head * key_width;
+            const __global float *query = ROW(sizes, q, row) + head * key_width;
+            const __global cache_element *keys = ROW(sizes, k, seen.first) + head * key_width;
             struct running running = {-INFINITY, 0.0f};
             for (int j = 0; j < seen.count; j++) {
                 if (!is_hidden(&seen, j)) {
@@ -124,13 +124,13 @@ GPU_KERNEL void attention_weights_gpu(WEIGHTS_ARGUMENTS)
         if (row < 0) {
             continue;
         }
-        __global float *out = ROW(y, row);
+        __global float *out = ROW(sizes, y, row);
         for (int j = lane; j < columns; j += GROUP) {
             out[j] = 0.0f;
         }
         for (int head = 0; head < sizes.heads; head++) {
-            const __global float *query = ROW(q, row) + head * key_width;
-            const __global cache_element *keys = ROW(k, seen.first) + head * key_width;
+            const __global float *query = ROW(sizes, q, row) + head * key_width;
+            const __global cache_element *keys = ROW(sizes, k, seen.first) + head * key_width;
             struct running running = {-INFINITY, 0.0f};
             for (int j = lane; j < seen.count; j += GROUP) {
                 if (!is_hidden(&seen, j)) {

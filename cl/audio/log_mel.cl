@@ -23,12 +23,12 @@
 #define HALF  (LONG / 2 + 1)
 #define BINS  (FRAME / 2 + 1)
 
-#define LONG_COSINES  (tables + FRAME)
-#define LONG_SINES    (LONG_COSINES + HALF * LONG)
-#define TURN_COSINES  (LONG_SINES + HALF * LONG)
-#define TURN_SINES    (TURN_COSINES + HALF * SHORT)
-#define SHORT_COSINES (TURN_SINES + HALF * SHORT)
-#define SHORT_SINES   (SHORT_COSINES + SHORT * SHORT)
+#define LONG_COSINES(tables)  ((tables) + FRAME)
+#define LONG_SINES(tables)    (LONG_COSINES(tables) + HALF * LONG)
+#define TURN_COSINES(tables)  (LONG_SINES(tables) + HALF * LONG)
+#define TURN_SINES(tables)    (TURN_COSINES(tables) + HALF * SHORT)
+#define SHORT_COSINES(tables) (TURN_SINES(tables) + HALF * SHORT)
+#define SHORT_SINES(tables)   (SHORT_COSINES(tables) + SHORT * SHORT)
 
 #define ARGUMENTS                                                                                                      \
     __global float *y, int y_offset, int y_stride, __global float *peaks, int peaks_offset, int peaks_stride,          \
@@ -84,13 +84,13 @@ static void transform_long(float (*u)[2][SHORT], const float *x, const __global 
         float16 v = vload16(a, x);
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            re[i] = fma16(v, (float16)(LONG_COSINES[both[i] * LONG + a]), re[i]);
-            im[i] = fma16(v, (float16)(-LONG_SINES[both[i] * LONG + a]), im[i]);
+            re[i] = fma16(v, (float16)(LONG_COSINES(tables)[both[i] * LONG + a]), re[i]);
+            im[i] = fma16(v, (float16)(-LONG_SINES(tables)[both[i] * LONG + a]), im[i]);
         }
     }
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        float16 cosine = vload16(both[i], TURN_COSINES), sine = vload16(both[i], TURN_SINES);
+        float16 cosine = vload16(both[i], TURN_COSINES(tables)), sine = vload16(both[i], TURN_SINES(tables));
         vstore16(fma16(re[i], cosine, im[i] * sine), 0, u[both[i]][0]);
         vstore16(fma16(im[i], cosine, -re[i] * sine), 0, u[both[i]][1]);
     }
@@ -102,7 +102,7 @@ static void transform_short(float *p, const float (*u)[SHORT], const __global fl
     float16 re[2] = {0.0f, 0.0f}, im[2] = {0.0f, 0.0f}; /* sums with cosines and with sines */
     for (int b = 0; b < SHORT; b++) {
         float16 u_re = (float16)(u[0][b]), u_im = (float16)(u[1][b]);
-        float16 cosine = vload16(b, SHORT_COSINES), sine = vload16(b, SHORT_SINES);
+        float16 cosine = vload16(b, SHORT_COSINES(tables)), sine = vload16(b, SHORT_SINES(tables));
         re[0] = fma16(u_re, cosine, re[0]);
         re[1] = fma16(u_im, sine, re[1]);
         im[0] = fma16(u_im, cosine, im[0]);
@@ -186,18 +186,18 @@ GPU_KERNEL void log_mel_forward_gpu(ARGUMENTS, __local float *work, __local floa
             int c = i / SHORT, b = i % SHORT;
             float re = 0.0f, im = 0.0f;
             for (int a = 0; a < LONG; a++) {
-                re = fma(x[SHORT * a + b], LONG_COSINES[c * LONG + a], re);
-                im = fma(x[SHORT * a + b], -LONG_SINES[c * LONG + a], im);
+                re = fma(x[SHORT * a + b], LONG_COSINES(tables)[c * LONG + a], re);
+                im = fma(x[SHORT * a + b], -LONG_SINES(tables)[c * LONG + a], im);
             }
-            u_re[i] = fma(re, TURN_COSINES[i], im * TURN_SINES[i]);
-            u_im[i] = fma(im, TURN_COSINES[i], -re * TURN_SINES[i]);
+            u_re[i] = fma(re, TURN_COSINES(tables)[i], im * TURN_SINES(tables)[i]);
+            u_im[i] = fma(im, TURN_COSINES(tables)[i], -re * TURN_SINES(tables)[i]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int i = item; i < HALF * SHORT; i += GROUP) {
             int c = i / SHORT, d = i % SHORT;
             float re = 0.0f, im = 0.0f;
             for (int b = 0; b < SHORT; b++) {
-                float cosine = SHORT_COSINES[b * SHORT + d], sine = SHORT_SINES[b * SHORT + d];
+                float cosine = SHORT_COSINES(tables)[b * SHORT + d], sine = SHORT_SINES(tables)[b * SHORT + d];
                 re = fma(u_re[c * SHORT + b], cosine, fma(u_im[c * SHORT + b], sine, re));
                 im = fma(u_im[c * SHORT + b], cosine, fma(-u_re[c * SHORT + b], sine, im));
             }

@@ -30,10 +30,10 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 }
 
 /* The same with dot products of 4 / INT8_BYTES int8 numbers, or of two bf16 numbers, per lane; the number of
- * operations grows accordingly. */
-#define DOT_PEAK(T, DOT)                                                                                               \
+ * operations grows accordingly. Declares the sum `a` of the chains. */
+#define DOT_PEAK(T, DOT, rounds, a)                                                                                    \
     T f = (T)(1), a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7, j = 8, k = 9, l = 10, m = 11;                \
-    for (int round = 0; round < rounds; round++) {                                                                     \
+    for (int round = 0; round < (rounds); round++) {                                                                   \
         DOT(a, f, f);                                                                                                  \
         DOT(b, f, f);                                                                                                  \
         DOT(c, f, f);                                                                                                  \
@@ -55,11 +55,11 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 
 /* Four tiles of sums, with operands of zeros: 2 * 4 * 16 * 16 * 16 operations per round, times the inputs of
  * a group. */
-#define TILE_PEAK(PRODUCT)                                                                                             \
+#define TILE_PEAK(PRODUCT, sums, rounds, factor)                                                                       \
     struct tiled tiled;                                                                                                \
     begin_tiled(&tiled, 0);                                                                                            \
     set_tiles(&tiled, MOST_TILED, TILE_DEPTH);                                                                         \
-    for (int round = 0; round < rounds; round++) {                                                                     \
+    for (int round = 0; round < (rounds); round++) {                                                                   \
         __asm__ volatile(PRODUCT " %%tmm6, %%tmm4, %%tmm0\n\t" PRODUCT " %%tmm7, %%tmm4, %%tmm1\n\t" PRODUCT           \
                                  " %%tmm6, %%tmm5, %%tmm2\n\t" PRODUCT " %%tmm7, %%tmm5, %%tmm3" ::                    \
                                      : "memory");                                                                      \
@@ -69,19 +69,19 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 
 CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 {
-    TILE_PEAK("tdpbusd")
+    TILE_PEAK("tdpbusd", sums, rounds, factor)
 }
 
 CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 {
-    TILE_PEAK("tdpbf16ps")
+    TILE_PEAK("tdpbf16ps", sums, rounds, factor)
 }
 #elif defined(VARIANT_CPU)
 #if INT8_BYTES != CLF__INT8_FLOAT
 #define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* acc is an operand, so that no product can be hoisted */
 CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 {
-    DOT_PEAK(intv, PEAK_INT8)
+    DOT_PEAK(intv, PEAK_INT8, rounds, a)
     sums[get_group_id(0)] = factor * sumv(convert_floatv(a));
 }
 #endif
@@ -89,7 +89,7 @@ CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 #ifdef HAS_DOT_BF16
 CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 {
-    DOT_PEAK(floatv, DOT_BF16)
+    DOT_PEAK(floatv, DOT_BF16, rounds, a)
     sums[get_group_id(0)] = factor * sumv(a);
 }
 #endif

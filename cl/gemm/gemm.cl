@@ -37,14 +37,20 @@ struct tile_prefetch {
 #define PREFETCH_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
 
 /* x: the item's element of input 0 in the first row of the tile, of `rows`; w: the item's first column, of
- * `outputs`. Interior slices, nearly all, are loaded without bounds checks. */
-static inline void fetch_slice(struct tile_prefetch *prefetched, const __global float *x, size_t x_stride, int rows,
-                               const __global weight_element *w, int outputs, int inputs, int next)
+ * `outputs`. */
+struct tile_operands {
+    const __global float *x;
+    const __global weight_element *w;
+    int x_stride, rows, outputs, inputs;
+};
+
+/* Interior slices, nearly all, are loaded without bounds checks. */
+static inline void fetch_slice(struct tile_prefetch *prefetched, const struct tile_operands *from, int next)
 {
-    w += (size_t)(next / INPUTS_TOGETHER) * PANEL;
-    size_t panel = (size_t)panel_depth(inputs) * PANEL;
-    x += next;
-    if (rows >= TILE && outputs > PANEL && next + TILE_INPUTS <= inputs) {
+    const __global float *x = from->x + next;
+    const __global weight_element *w = from->w + (size_t)(next / INPUTS_TOGETHER) * PANEL;
+    size_t x_stride = from->x_stride, panel = (size_t)panel_depth(from->inputs) * PANEL;
+    if (from->rows >= TILE && from->outputs > PANEL && next + TILE_INPUTS <= from->inputs) {
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             prefetched->x[i] = x[(size_t)(8 * i) * x_stride];
@@ -57,12 +63,12 @@ static inline void fetch_slice(struct tile_prefetch *prefetched, const __global 
     }
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        int inside = PREFETCH_X_ROW + 8 * i < rows && next + PREFETCH_X_INPUT < inputs;
+        int inside = PREFETCH_X_ROW + 8 * i < from->rows && next + PREFETCH_X_INPUT < from->inputs;
         prefetched->x[i] = inside ? x[(size_t)(8 * i) * x_stride] : 0.0f;
     }
 #pragma unroll
     for (int i = 0; i < 2 / INPUTS_TOGETHER; i++) {
-        int inside = next + PREFETCH_W_INPUT < inputs && (PREFETCH_W_COLUMN / PANEL + i) * PANEL < outputs;
+        int inside = next + PREFETCH_W_INPUT < from->inputs && (PREFETCH_W_COLUMN / PANEL + i) * PANEL < from->outputs;
         prefetched->w[i] = inside ? load_weight4(w + i * panel) : (weight4)(0);
     }
 }
@@ -98,30 +104,23 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
     __local float x_tile[2 * TILE_INPUTS * X_PITCH] __attribute__((aligned(16))); /* (2, 16, 64) */
     __local float w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
     int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
-    const __global float *x_from = x + x_offset + (size_t)(row + PREFETCH_X_ROW) * x_stride + PREFETCH_X_INPUT;
-    const __global weight_element *w_from = w +
-                                            (size_t)(column + PREFETCH_W_COLUMN / PANEL * PANEL) * panel_depth(inputs) +
-                                            PREFETCH_W_INPUT / INPUTS_TOGETHER * PANEL + PREFETCH_W_COLUMN % PANEL;
+    const struct tile_operands from = {
+        .x = x + x_offset + (size_t)(row + PREFETCH_X_ROW) * x_stride + PREFETCH_X_INPUT,
+        .w = w + (size_t)(column + PREFETCH_W_COLUMN / PANEL * PANEL) * panel_depth(inputs) +
+             PREFETCH_W_INPUT / INPUTS_TOGETHER * PANEL + PREFETCH_W_COLUMN % PANEL,
+        .x_stride = x_stride,
+        .rows = rows - row,
+        .outputs = outputs - column,
+        .inputs = inputs,
+    };
     struct tile_prefetch prefetched;
     struct tile_sums sums = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-#define FETCH_SLICE(next)     fetch_slice(&prefetched, x_from, x_stride, rows - row, w_from, outputs - column, inputs, next);
-#define PUT_SLICE(x_to, w_to) put_slice(x_to, w_to, &prefetched);
-    SUM_SLICES(&sums, x_tile, X_PITCH, w_tile, inputs)
+    sum_slices(&sums, &prefetched, &from, x_tile, X_PITCH, w_tile, inputs);
     int first = column + THREAD_COLUMN * 4;
     activate_sums(&sums, scale, load_shifts(bias, first, outputs));
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
-        int r = row + ROW_INDEX(i);
-        float values[4];
-        vstore4(sums.row0, 0, values);
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            int c = first + j;
-            if (r < rows && c < outputs) {
-                values[j] += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
-                y[y_offset + (size_t)r * y_stride + c] = values[j];
-            }
-        }
+        store_four(sums.row0, y, y_offset, y_stride, row + ROW_INDEX(i), first, WEIGHT_NAMES);
     }
 }
 

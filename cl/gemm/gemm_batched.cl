@@ -17,15 +17,15 @@
     {                                                                                                                  \
         HOLD_ROWS(ROWS, float, rows, a, a_stride * sizeof *a)                                                          \
         enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
-        FOR_COLUMNS(COUNT)                                                                                             \
+        FOR_COLUMNS(c, COUNT)                                                                                          \
         {                                                                                                              \
             floatv sums[ROWS][COUNT];                                                                                  \
-            FOR_SUMS(ROWS, COUNT, sums[r][v] = vloadv(0, (float *)tile + r * PANEL + COLUMN))                          \
+            FOR_SUMS(r, ROWS, v, COUNT, sums[r][v] = vloadv(0, (float *)tile + r * PANEL + COLUMN(c, v)))              \
             for (int k = 0; k < depth; k++) {                                                                          \
-                ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, vloadv(0, panel + k * PANEL + COLUMN), floatv,   \
-                          rows[r][k])                                                                                  \
+                ADD_INPUT(r, ROWS, v, COUNT, sums, MULTIPLY_FLOATS, floatv,                                            \
+                          vloadv(0, panel + k * PANEL + COLUMN(c, v)), floatv, rows[r][k])                             \
             }                                                                                                          \
-            FOR_SUMS(ROWS, COUNT, vstorev(sums[r][v], 0, (float *)tile + r * PANEL + COLUMN))                          \
+            FOR_SUMS(r, ROWS, v, COUNT, vstorev(sums[r][v], 0, (float *)tile + r * PANEL + COLUMN(c, v)))              \
         }                                                                                                              \
     }
 DEFINE_BLOCK(1)

@@ -62,23 +62,25 @@ static inline void fetch_rows(__global float *dx, size_t dx_stride, const __glob
     {                                                                                                                  \
         HOLD_ROWS(ROWS, operand_element, rows, dy, dy_stride * sizeof *dy)                                             \
         enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
-        FOR_COLUMNS(COUNT)                                                                                             \
+        FOR_COLUMNS(c, COUNT)                                                                                          \
         {                                                                                                              \
             floatv sums[ROWS][COUNT];                                                                                  \
-            FOR_SUMS(ROWS, COUNT, sums[r][v] = 0.0f)                                                                   \
+            FOR_SUMS(r, ROWS, v, COUNT, sums[r][v] = 0.0f)                                                             \
             if (from) {                                                                                                \
-                FOR_SUMS(ROWS, COUNT, sums[r][v] = load_lanes(from + r * from_stride + COLUMN, columns - COLUMN))      \
+                FOR_SUMS(r, ROWS, v, COUNT,                                                                            \
+                         sums[r][v] = load_lanes(from + r * from_stride + COLUMN(c, v), columns - COLUMN(c, v)))       \
             }                                                                                                          \
             for (int first = 0; first < steps; first += STEPS_A_LINE) {                                                \
                 if (c == 0) {                                                                                          \
                     fetch_rows(dx, dx_stride, dy, dy_stride, ROWS, first);                                             \
                 }                                                                                                      \
                 for (int n = first; n < min(steps, first + STEPS_A_LINE); n++) {                                       \
-                    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY, weightv, vloadv(0, panel + n * PANEL + COLUMN), operandv,   \
-                              rows[r][n])                                                                              \
+                    ADD_INPUT(r, ROWS, v, COUNT, sums, MULTIPLY, weightv,                                              \
+                              vloadv(0, panel + n * PANEL + COLUMN(c, v)), operandv, rows[r][n])                       \
                 }                                                                                                      \
             }                                                                                                          \
-            FOR_SUMS(ROWS, COUNT, store_columns(&sums[r][v], dx + r * dx_stride + COLUMN, columns - COLUMN))           \
+            FOR_SUMS(r, ROWS, v, COUNT,                                                                                \
+                     store_columns(&sums[r][v], dx + r * dx_stride + COLUMN(c, v), columns - COLUMN(c, v)))            \
         }                                                                                                              \
     }
 DEFINE_ROWS(1)

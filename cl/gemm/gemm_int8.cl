@@ -38,19 +38,24 @@ struct tile_prefetch {
 #define PREFETCH_W_GROUP  ((int)get_local_id(0) / 8)
 #define PREFETCH_W_COLUMN ((int)get_local_id(0) % 8 * 4)
 
-/* Loads the slice from group `next` on, of a tile of `rows` rows, from the item's element of x on. */
-static inline void fetch_slice(struct tile_prefetch *prefetched, const __global uchar *x, int pitch, int rows,
-                               const __global char *left, const __global char *right, int has_right, int groups, int next)
+/* x: the item's element of group 0 in the first row of the tile, of `rows`; left and right: the panels. */
+struct tile_operands {
+    const __global uchar *x;
+    const __global char *left, *right;
+    int pitch, rows, has_right, groups;
+};
+
+static inline void fetch_slice(struct tile_prefetch *prefetched, const struct tile_operands *from, int next)
 {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        int inside = PREFETCH_X_ROW + 8 * i < rows && next + PREFETCH_X_GROUP < groups;
-        prefetched->x[i] = inside ? *(const __global int *)(x + (size_t)(8 * i) * pitch + next * 4) : 0;
+        int inside = PREFETCH_X_ROW + 8 * i < from->rows && next + PREFETCH_X_GROUP < from->groups;
+        prefetched->x[i] = inside ? *(const __global int *)(from->x + (size_t)(8 * i) * from->pitch + next * 4) : 0;
     }
-    int inside = next + PREFETCH_W_GROUP < groups;
+    int inside = next + PREFETCH_W_GROUP < from->groups;
     size_t at = (size_t)next * (4 * PANEL) + get_local_id(0) * 16;
-    prefetched->left = inside ? *(const __global int4 *)(left + at) : (int4)(0);
-    prefetched->right = inside && has_right ? *(const __global int4 *)(right + at) : (int4)(0);
+    prefetched->left = inside ? *(const __global int4 *)(from->left + at) : (int4)(0);
+    prefetched->right = inside && from->has_right ? *(const __global int4 *)(from->right + at) : (int4)(0);
 }
 
 static inline void put_slice(__local int *x_tile, __local int *w_tile, const struct tile_prefetch *prefetched)
@@ -82,18 +87,21 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
     __local int w_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));    /* (2, 16, 64) */
     int in_tile = THREAD_COLUMN * 4; /* the item's first column */
     int column = (int)get_group_id(0) * TILE, row = (int)get_group_id(1) * TILE;
-    int groups = groups_of(inputs);
-    const __global uchar *x_from = x + (size_t)(row + PREFETCH_X_ROW) * pitch + PREFETCH_X_GROUP * 4;
     const __global char *left = w + (size_t)get_group_id(0) * 2 * panel_bytes(inputs);
-    const __global char *right = left + panel_bytes(inputs);
-    int has_right = column + PANEL < outputs;
+    const struct tile_operands from = {
+        .x = x + (size_t)(row + PREFETCH_X_ROW) * pitch + PREFETCH_X_GROUP * 4,
+        .left = left,
+        .right = left + panel_bytes(inputs),
+        .pitch = pitch,
+        .rows = rows - row,
+        .has_right = column + PANEL < outputs,
+        .groups = groups_of(inputs),
+    };
     struct tile_prefetch prefetched;
     struct tile_sums sums = {0, 0, 0, 0, 0, 0, 0, 0};
-#define FETCH_SLICE(next)     fetch_slice(&prefetched, x_from, pitch, rows - row, left, right, has_right, groups, next);
-#define PUT_SLICE(x_to, w_to) put_slice(x_to, w_to, &prefetched);
-    SUM_SLICES(&sums, x_tile, X_PITCH, w_tile, groups)
+    sum_slices(&sums, &prefetched, &from, x_tile, X_PITCH, w_tile, from.groups);
     /* The item's columns are in one panel; columns of a missing panel are not stored. */
-    const __global char *panel = in_tile >= PANEL && has_right ? right : left;
+    const __global char *panel = in_tile >= PANEL && from.has_right ? from.right : left;
     float4 t = *(const __global float4 *)(panel_scales(panel, inputs) + in_tile % PANEL);
     uint4 sum = *(const __global uint4 *)(panel_sums(panel, inputs) + in_tile % PANEL);
     int first = column + in_tile;
@@ -104,16 +112,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
         int r = row + ROW_INDEX(i), inside = min(r, rows - 1);
         float4 product = convert_float4(as_int4(as_uint4(sums.row0) - row_zero(x, pitch, inside) * sum));
         product = fma((float4)(scale), product * (row_scale(x, pitch, inside) * t), shift);
-        float values[4];
-        vstore4(activate4(product), 0, values);
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            int c = first + j;
-            if (r < rows && c < outputs) {
-                values[j] += residual ? residual[residual_offset + (size_t)r * residual_stride + c] : 0.0f;
-                y[y_offset + (size_t)r * y_stride + c] = values[j];
-            }
-        }
+        store_four(activate4(product), y, y_offset, y_stride, r, first, WEIGHT_NAMES);
     }
 }
 

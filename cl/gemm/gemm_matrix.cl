@@ -23,13 +23,13 @@
 #define B_COPIES    (TILE_COLUMNS * SLICE_WORDS / ITEMS)
 #define A_TILES     (WARP_ROWS / MATRIX_ROWS)
 
-/* Runs the statements for each instruction tile in the warp's tile. */
-#define FOR_TILES(statements)                                                                                          \
+/* Runs the statement for each instruction tile in the warp's tile: row i and column j of tiles. */
+#define FOR_TILES(i, j, statement)                                                                                     \
     _Pragma("unroll") for (int i = 0; i < A_TILES; i++)                                                                \
     {                                                                                                                  \
         _Pragma("unroll") for (int j = 0; j < WARP_B_TILES; j++)                                                       \
         {                                                                                                              \
-            statements;                                                                                                \
+            statement;                                                                                                 \
         }                                                                                                              \
     }
 
@@ -88,16 +88,6 @@ static inline void load_fragments(struct fragments *fragments, const __local uin
     load_b_step(fragments->b, WARP_B_TILES, stage + TILE_ROWS * SLICE_WORDS, TILE_COLUMNS, WARP / ROW_WARPS * WARP_COLUMNS, step);
 }
 
-/* With HAS_ONE_CHUNK the sums of the only chunk are the totals. */
-#ifdef HAS_ONE_CHUNK
-#define HAS_CHUNKS 0
-#define totals     sums
-#define END_CHUNK
-#else
-#define HAS_CHUNKS 1
-#define END_CHUNK  FOR_TILES(end_chunk(totals[i][j], sums[i][j]))
-#endif
-
 /* Stores the warp's tile. Each row of tiles is moved to the registers of the first row in turn: compilers do not unroll so
  * much code, and would move the sums to memory. */
 static inline void finish_warp(const struct matrix_result *result, int2 place,
@@ -108,8 +98,9 @@ static inline void finish_warp(const struct matrix_result *result, int2 place,
     for (int t = 0; t < A_TILES * WARP_B_TILES / B_TILES; t++) {
         int first = t % (WARP_B_TILES / B_TILES) * B_TILES;
         finish_tiles(sums[0], row + t / (WARP_B_TILES / B_TILES) * MATRIX_ROWS, column + first * MATRIX_COLUMNS, result);
-        FOR_TILES(copy_sums(sums[i][j], j + B_TILES < WARP_B_TILES ? sums[i][j + B_TILES]
-                                                                   : sums[min(i + 1, A_TILES - 1)][j + B_TILES - WARP_B_TILES]))
+        FOR_TILES(i, j, copy_sums(sums[i][j], j + B_TILES < WARP_B_TILES
+                                                  ? sums[i][j + B_TILES]
+                                                  : sums[min(i + 1, A_TILES - 1)][j + B_TILES - WARP_B_TILES]))
     }
 }
 
@@ -163,21 +154,25 @@ static inline void end_stage(struct pipeline *at, __local uint4 (*stages)[STAGE_
 GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
 {
     __local uint4 stages[STAGES][STAGE_WORDS];
-    const struct matrix_result result = MATRIX_RESULT;
+    const struct matrix_result result = result_of(MATRIX_NAMES);
     int2 place = place_tile(rows, outputs);
     struct pipeline at;
     begin_pipeline(&at, stages, &result, place);
     matrix_sum sums[A_TILES][WARP_B_TILES][MATRIX_SUMS];
-    FOR_TILES(clear_sums(sums[i][j]))
+    FOR_TILES(i, j, clear_sums(sums[i][j]))
 #ifndef HAS_ONE_CHUNK
     matrix_sum totals[A_TILES][WARP_B_TILES][MATRIX_SUMS];
-    FOR_TILES(clear_sums(totals[i][j]))
+    FOR_TILES(i, j, clear_sums(totals[i][j]))
 #endif
     /* The fragments of a step are loaded while the previous step is multiplied. */
     struct fragments fragments[SLICE_STEPS];
     load_fragments(&fragments[0], stages[0], 0);
     for (int slice = 0; slice < at.slices;) {
-        int end = HAS_CHUNKS ? min(slice + CHUNK_SLICES, at.slices) : at.slices;
+#ifdef HAS_ONE_CHUNK
+        int end = at.slices;
+#else
+        int end = min(slice + CHUNK_SLICES, at.slices);
+#endif
         for (; slice < end; slice++) {
 #pragma unroll
             for (int step = 0; step < SLICE_STEPS; step++) {
@@ -189,13 +184,19 @@ GPU_KERNEL_OF(ITEMS) void gemm_matrix_gpu(MATRIX_ARGUMENTS)
                     load_fragments(&fragments[0], stages[at.stage], 0); /* not used after the last slice */
 #endif
                 }
-                FOR_TILES(multiply_step(sums[i][j], fragments[step].a[i], fragments[step].b, j))
+                FOR_TILES(i, j, multiply_step(sums[i][j], fragments[step].a[i], fragments[step].b, j))
             }
 #if SLICE_STEPS == 1
             load_fragments(&fragments[0], stages[at.stage], 0);
 #endif
         }
-        END_CHUNK
+#ifndef HAS_ONE_CHUNK
+        FOR_TILES(i, j, end_chunk(totals[i][j], sums[i][j]))
+#endif
     }
+#ifdef HAS_ONE_CHUNK
+    finish_warp(&result, place, sums); /* the sums of the only chunk are the totals */
+#else
     finish_warp(&result, place, totals);
+#endif
 }

@@ -10,7 +10,7 @@
 GPU_KERNEL_OF(MATRIX_LANES *WARPS) void gemm_matrix_rows_gpu(MATRIX_ARGUMENTS)
 {
     __local matrix_sum parts[WARPS * WARP_PARTS] __attribute__((aligned(16)));
-    const struct matrix_result result = MATRIX_RESULT;
+    const struct matrix_result result = result_of(MATRIX_NAMES);
     int column = (int)get_group_id(0) * MATRIX_COLUMNS, row = (int)get_group_id(1) * MATRIX_ROWS;
     const struct tile_warps at = {WARP, WARPS, parts};
     matrix_sum totals[1][MATRIX_SUMS];

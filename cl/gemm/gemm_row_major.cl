@@ -32,18 +32,16 @@ static inline float add_product(float sum, float4 a, float4 b)
     return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum))));
 }
 
-/* left and right += COUNT rows of x (row `last` repeats beyond the end) times four inputs of the two rows of
- * W. */
-#define ADD_QUAD(COUNT, LOAD, a, b)                                                                                    \
+/* left and right += four inputs of COUNT rows of x, row r of which is `row`, times those of the two rows of W. */
+#define ADD_QUAD(r, COUNT, left, right, row, a, b)                                                                     \
     _Pragma("unroll") for (int r = 0; r < COUNT; r++)                                                                  \
     {                                                                                                                  \
-        float4 value = LOAD(x + (min(r, last) * x_stride + k));                                                        \
+        float4 value = row;                                                                                            \
         left[r] = add_product(left[r], value, a);                                                                      \
         right[r] = add_product(right[r], value, b);                                                                    \
     }
-#define LOAD_PART(p) load_quad(p, inputs - k, 0.0f)
 
-/* sums (COUNT, 2) of a work-item from input k on. With few rows AHEAD steps of W are loaded ahead, as many
+/* sums (COUNT, 2) of a work-item from input k on; row `last` of x repeats beyond the end. With few rows AHEAD steps of W are loaded ahead, as many
  * as fit in the registers of 8 rows. */
 #define DEFINE_MULTIPLY(COUNT, AHEAD)                                                                                  \
     static inline void multiply_##COUNT(__local float *sums, const __global float *x, int x_stride, int last,          \
@@ -64,12 +62,12 @@ static inline float add_product(float sum, float4 a, float4 b)
             }                                                                                                          \
             _Pragma("unroll") for (int i = 0; i < AHEAD; i++, k += STEP)                                               \
             {                                                                                                          \
-                ADD_QUAD(COUNT, load_aligned, a[i], b[i])                                                              \
+                ADD_QUAD(r, COUNT, left, right, load_aligned(x + (min(r, last) * x_stride + k)), a[i], b[i])           \
             }                                                                                                          \
         }                                                                                                              \
         for (; k < inputs; k += STEP) {                                                                                \
-            float4 a = LOAD_PART(first + k), b = LOAD_PART(second + k);                                                \
-            ADD_QUAD(COUNT, LOAD_PART, a, b)                                                                           \
+            float4 a = load_quad(first + k, inputs - k, 0.0f), b = load_quad(second + k, inputs - k, 0.0f);            \
+            ADD_QUAD(r, COUNT, left, right, load_quad(x + (min(r, last) * x_stride + k), inputs - k, 0.0f), a, b)      \
         }                                                                                                              \
         _Pragma("unroll") for (int r = 0; r < COUNT; r++)                                                              \
         {                                                                                                              \

@@ -95,10 +95,11 @@ static inline void add_block(__global float *dw, const __global operand_element 
                              int count, int columns)
 {
     enum { COUNT = BLOCK_VECTORS(BLOCK) };
-    FOR_COLUMNS(COUNT)
+    FOR_COLUMNS(c, COUNT)
     {
         floatv sums[BLOCK][COUNT];
-        FOR_SUMS(BLOCK, COUNT, sums[r][v] = r < count ? vloadv(0, dw + r * PANEL + COLUMN) : (floatv)(0.0f))
+        FOR_SUMS(r, BLOCK, v, COUNT,
+                 sums[r][v] = r < count ? vloadv(0, dw + r * PANEL + COLUMN(c, v)) : (floatv)(0.0f))
         for (int first = 0; first < steps; first += 8) {
             for (int line = 0; c == 0 && line < BLOCK / 2; line++) { /* for the next block: these rows, and
                                                                       * one of its sums */
@@ -106,11 +107,11 @@ static inline void add_block(__global float *dw, const __global operand_element 
                 FETCH_TO_WRITE(dw + BLOCK * PANEL + min(first / 8, 2 * BLOCK - 1) * 16);
             }
             for (int m = first; m < min(steps, first + 8); m++) {
-                ADD_INPUT(BLOCK, COUNT, sums, MULTIPLY, weightv, vloadv(0, dy + m * PANEL + COLUMN), operandv,
-                          x[m * BLOCK + r])
+                ADD_INPUT(r, BLOCK, v, COUNT, sums, MULTIPLY, weightv, vloadv(0, dy + m * PANEL + COLUMN(c, v)),
+                          operandv, x[m * BLOCK + r])
             }
         }
-        FOR_SUMS(BLOCK, COUNT, if (r < count) vstorev(sums[r][v], 0, dw + r * PANEL + COLUMN))
+        FOR_SUMS(r, BLOCK, v, COUNT, if (r < count) vstorev(sums[r][v], 0, dw + r * PANEL + COLUMN(c, v)))
     }
     for (int c = columns; c < PANEL; c++) { /* infinity times zero is NaN */
         for (int r = 0; r < min(count, BLOCK); r++) {
@@ -182,11 +183,19 @@ struct tile_prefetch {
 #define PREFETCH_ROW    ((int)get_local_id(0) / 16)
 #define PREFETCH_COLUMN ((int)get_local_id(0) % 16 * 4)
 
-/* x and dy: the item's elements in the first slice, with x_left and dy_left columns from there on. Loads
- * rows from `next` on, of `rows`. */
-static inline void fetch_slice(struct tile_prefetch *prefetched, const __global float *x, size_t x_stride, int x_left,
-                               const __global float *dy, size_t dy_stride, int dy_left, float scale, int rows, int next)
+/* x and dy: the item's elements in the first slice, with x_left and dy_left columns from there on. */
+struct tile_operands {
+    const __global float *x, *dy;
+    int x_stride, x_left, dy_stride, dy_left, rows;
+    float scale;
+};
+
+static inline void fetch_slice(struct tile_prefetch *prefetched, const struct tile_operands *from, int next)
 {
+    const __global float *x = from->x, *dy = from->dy;
+    size_t x_stride = from->x_stride, dy_stride = from->dy_stride;
+    int x_left = from->x_left, dy_left = from->dy_left, rows = from->rows;
+    float scale = from->scale;
     if (x_left >= 4 && dy_left >= 4 && next + TILE_INPUTS <= rows) {
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -214,6 +223,12 @@ static inline void put_slice(__local float *x_tile, __local float *dy_tile, cons
     }
 }
 
+/* Returns the item's sums of row i of its tile, of which `left` rows exist. */
+static inline float4 load_sums(const __global float *dw, int i, int left)
+{
+    return ROW_INDEX(i) < left ? *(const __global float4 *)(dw + ROW_INDEX(i) * PANEL) : (float4)(0.0f);
+}
+
 /* A group: a tile of 64 inputs and 64 outputs over all rows, added to dW. */
 GPU_KERNEL_OF(TILE_GROUP) void weight_gradient_gpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
                                               const __global float *x, int x_offset, int x_stride, int rows, int inputs,
@@ -222,27 +237,29 @@ GPU_KERNEL_OF(TILE_GROUP) void weight_gradient_gpu(__global float *dw, const __g
     __local float x_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16)));  /* (2, 16, 64) */
     __local float dy_tile[2 * TILE_INPUTS * TILE] __attribute__((aligned(16))); /* (2, 16, 64) */
     int k = (int)get_group_id(0) * TILE, n = (int)get_group_id(1) * TILE, column = THREAD_COLUMN * 4;
-    x += x_offset + (size_t)PREFETCH_ROW * x_stride + k + PREFETCH_COLUMN;
-    dy += dy_offset + (size_t)PREFETCH_ROW * dy_stride + n + PREFETCH_COLUMN;
-    int x_left = inputs - k - PREFETCH_COLUMN, dy_left = outputs - n - PREFETCH_COLUMN;
+    const struct tile_operands from = {
+        .x = x + x_offset + (size_t)PREFETCH_ROW * x_stride + k + PREFETCH_COLUMN,
+        .dy = dy + dy_offset + (size_t)PREFETCH_ROW * dy_stride + n + PREFETCH_COLUMN,
+        .x_stride = x_stride,
+        .x_left = inputs - k - PREFETCH_COLUMN,
+        .dy_stride = dy_stride,
+        .dy_left = outputs - n - PREFETCH_COLUMN,
+        .rows = rows,
+        .scale = scale,
+    };
     /* The item's columns are in one panel, which may be missing. */
-    int has_panel = n + column / PANEL * PANEL < outputs;
+    int left = n + column / PANEL * PANEL < outputs ? inputs - k : 0;
     dw += (size_t)(n + column / PANEL * PANEL) * inputs + (size_t)k * PANEL + column % PANEL;
-#define INPUT_AT(i) (ROW_INDEX(i) * PANEL)
-#define HAS(i)      (has_panel && k + ROW_INDEX(i) < inputs)
-    struct tile_sums sums;
-#define LOAD(i) sums.row##i = HAS(i) ? *(const __global float4 *)(dw + INPUT_AT(i)) : (float4)(0.0f);
-    LOAD(0) LOAD(1) LOAD(2) LOAD(3) LOAD(4) LOAD(5) LOAD(6) LOAD(7)
+    struct tile_sums sums = {load_sums(dw, 0, left), load_sums(dw, 1, left), load_sums(dw, 2, left), load_sums(dw, 3, left),
+                             load_sums(dw, 4, left), load_sums(dw, 5, left), load_sums(dw, 6, left), load_sums(dw, 7, left)};
     struct tile_prefetch prefetched;
-#define FETCH_SLICE(next)      fetch_slice(&prefetched, x, x_stride, x_left, dy, dy_stride, dy_left, scale, rows, next);
-#define PUT_SLICE(x_to, dy_to) put_slice(x_to, dy_to, &prefetched);
-    SUM_SLICES(&sums, x_tile, TILE, dy_tile, rows)
+    sum_slices(&sums, &prefetched, &from, x_tile, TILE, dy_tile, rows);
     /* Lanes beyond the outputs stay zero, even after an infinity. */
     int4 is_output = n + column + (int4)(0, 1, 2, 3) < outputs;
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {
-        if (HAS(i)) {
-            *(__global float4 *)(dw + INPUT_AT(i)) = select((float4)(0.0f), sums.row0, is_output);
+        if (ROW_INDEX(i) < left) {
+            *(__global float4 *)(dw + ROW_INDEX(i) * PANEL) = select((float4)(0.0f), sums.row0, is_output);
         }
     }
 }

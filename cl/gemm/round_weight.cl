@@ -25,8 +25,12 @@ CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, in
 #define OPERAND_PRECISION 2
 #include "include/operand16.cl"
 
-/* Input k of the panel, zero beyond the last one. */
-#define INPUT(k) ((k) < inputs ? w[(k) * PANEL] : 0.0f)
+/* Returns four inputs of the panel from k on, zeros beyond the last one. */
+static inline float4 load_inputs(const __global float *w, int k, int inputs)
+{
+    return (float4)(k < inputs ? w[k * PANEL] : 0.0f, k + 1 < inputs ? w[(k + 1) * PANEL] : 0.0f,
+                    k + 2 < inputs ? w[(k + 2) * PANEL] : 0.0f, k + 3 < inputs ? w[(k + 3) * PANEL] : 0.0f);
+}
 
 GPU_KERNEL void round_weight_gpu(__global uint4 *out, const __global float *w, int inputs)
 {
@@ -37,8 +41,7 @@ GPU_KERNEL void round_weight_gpu(__global uint4 *out, const __global float *w, i
     w += panel * inputs * PANEL + lane;
     for (int word = first + (int)get_local_id(0) / PANEL; word < end; word += GROUP / PANEL) {
         int k = word * CLF__WORD_HALVES;
-        out[word * PANEL] = pack_word16((float4)(INPUT(k), INPUT(k + 1), INPUT(k + 2), INPUT(k + 3)),
-                                        (float4)(INPUT(k + 4), INPUT(k + 5), INPUT(k + 6), INPUT(k + 7)));
+        out[word * PANEL] = pack_word16(load_inputs(w, k, inputs), load_inputs(w, k + 4, inputs));
     }
 }
 #else

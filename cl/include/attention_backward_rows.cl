@@ -48,12 +48,12 @@ static inline void store_rows(__global float *to, int stride, const float16 *row
     static inline void NAME(float16 *to, const float16 *packed, const float *rows, int width)                          \
     {                                                                                                                  \
         float16 s[BLOCK_QUERIES][COUNT];                                                                               \
-        FOR_SUMS(BLOCK_QUERIES, COUNT, s[r][v] = 0.0f)                                                                 \
+        FOR_SUMS(r, BLOCK_QUERIES, v, COUNT, s[r][v] = 0.0f)                                                           \
         for (int d = 0; d < width; d++) {                                                                              \
-            ADD_INPUT(BLOCK_QUERIES, COUNT, s, MULTIPLY16, float16, packed[v * width + d], float16,                    \
+            ADD_INPUT(r, BLOCK_QUERIES, v, COUNT, s, MULTIPLY16, float16, packed[v * width + d], float16,              \
                       (float16)(rows[r * VECTORS(width) * LANES + d]))                                                 \
         }                                                                                                              \
-        FOR_SUMS(BLOCK_QUERIES, COUNT, to[r * TILE_VECTORS + v] = s[r][v])                                             \
+        FOR_SUMS(r, BLOCK_QUERIES, v, COUNT, to[r * TILE_VECTORS + v] = s[r][v])                                       \
     }
 DEFINE_DOTS(dots_wide, SCORE_VECTORS(BLOCK_QUERIES))
 DEFINE_DOTS(dots_one, 1)
@@ -82,11 +82,12 @@ static inline void dots(float16 *to, const float16 *packed, const float16 *rows,
                             int vectors)                                                                               \
     {                                                                                                                  \
         float16 s[BLOCK_QUERIES][COUNT];                                                                               \
-        FOR_SUMS(BLOCK_QUERIES, COUNT, s[r][v] = to[r * vectors + v])                                                  \
+        FOR_SUMS(r, BLOCK_QUERIES, v, COUNT, s[r][v] = to[r * vectors + v])                                            \
         for (int n = 0; n < count; n++, weights += step, from += vectors) {                                            \
-            ADD_INPUT(BLOCK_QUERIES, COUNT, s, MULTIPLY16, float16, from[v], float16, (float16)(weights[r * row_step])) \
+            ADD_INPUT(r, BLOCK_QUERIES, v, COUNT, s, MULTIPLY16, float16, from[v], float16,                            \
+                      (float16)(weights[r * row_step]))                                                                \
         }                                                                                                              \
-        FOR_SUMS(BLOCK_QUERIES, COUNT, to[r * vectors + v] = s[r][v])                                                  \
+        FOR_SUMS(r, BLOCK_QUERIES, v, COUNT, to[r * vectors + v] = s[r][v])                                            \
     }
 DEFINE_ADD_ROWS(add_rows_wide, SCORE_VECTORS(BLOCK_QUERIES))
 DEFINE_ADD_ROWS(add_rows_one, 1)

@@ -86,11 +86,12 @@ static inline void find_unseen(int16 *unseen, const __global int *hidden, int co
     static inline void NAME(struct attention_work *work, int row, int vector, const __global float *q, size_t stride)  \
     {                                                                                                                  \
         float16 s[ROWS][COUNT];                                                                                        \
-        FOR_SUMS(ROWS, COUNT, s[r][v] = 0.0f)                                                                          \
+        FOR_SUMS(r, ROWS, v, COUNT, s[r][v] = 0.0f)                                                                    \
         for (int d = 0; d < KEY_WIDTH; d++) {                                                                          \
-            ADD_INPUT(ROWS, COUNT, s, MULTIPLY16, float16, work->keys[vector + v][d], float16, q[(row + r) * stride + d]) \
+            ADD_INPUT(r, ROWS, v, COUNT, s, MULTIPLY16, float16, work->keys[vector + v][d], float16,                   \
+                      q[(row + r) * stride + d])                                                                       \
         }                                                                                                              \
-        FOR_SUMS(ROWS, COUNT, work->scores[row + r][vector + v] = s[r][v])                                             \
+        FOR_SUMS(r, ROWS, v, COUNT, work->scores[row + r][vector + v] = s[r][v])                                       \
     }
 #define DEFINE_SCORES(ROWS)                                                                                            \
     DEFINE_SCORE(score_wide_##ROWS, ROWS, SCORE_VECTORS(ROWS))                                                         \
@@ -202,12 +203,13 @@ static inline void drop_weights(float16 *weights, int key, int vectors, int row,
     {                                                                                                                  \
         const float *weights = (const float *)work->scores[first];                                                     \
         float16 s[ROWS][COUNT];                                                                                        \
-        FOR_SUMS(ROWS, COUNT, s[r][v] = is_first ? (float16)(0.0f) : work->sums[row + r][c + v] * work->factors[first + r]) \
+        FOR_SUMS(r, ROWS, v, COUNT,                                                                                    \
+                 s[r][v] = is_first ? (float16)(0.0f) : work->sums[row + r][c + v] * work->factors[first + r])         \
         for (int j = 0; j < count; j++, v_rows += stride) {                                                            \
-            ADD_INPUT(ROWS, COUNT, s, MULTIPLY16, float16, load_columns(v_rows, (c + v) * LANES, VALUE_WIDTH), float16, \
-                      (float16)(weights[r * TILE_KEYS + j]))                                                           \
+            ADD_INPUT(r, ROWS, v, COUNT, s, MULTIPLY16, float16, load_columns(v_rows, (c + v) * LANES, VALUE_WIDTH),   \
+                      float16, (float16)(weights[r * TILE_KEYS + j]))                                                  \
         }                                                                                                              \
-        FOR_SUMS(ROWS, COUNT, work->sums[row + r][c + v] = s[r][v])                                                    \
+        FOR_SUMS(r, ROWS, v, COUNT, work->sums[row + r][c + v] = s[r][v])                                              \
     }
 #define DEFINE_ADDS(ROWS)                                                                                              \
     DEFINE_ADD(add_wide_##ROWS, ROWS, SUM_VECTORS(ROWS))                                                               \

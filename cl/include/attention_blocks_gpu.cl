@@ -49,7 +49,6 @@ static inline void add_outer(struct block *block, float4 queries, float4 others)
 struct chunk {
     float4 k0, k1, q;
 };
-#define EACH_FOUR(DO) DO(0) DO(1)
 #if KEYS * DEPTH != 2 * 4 * ITEMS
 #error "a work-item loads two fours of a chunk"
 #endif
@@ -69,6 +68,20 @@ struct sources {
 #define FETCH_ROW    (ITEM % 16 + ITEM / 32 % (ITEMS / 64) * 16)
 #define FETCH_COLUMN ((ITEM / 16 % 2 + ITEM / (ITEMS / 2) * 2) * 4)
 
+/* Loads four columns of a row, or of row `last` if that comes first. */
+static inline float4 fetch_four(const __global float *rows, int row, int last, int stride)
+{
+    return GLOBAL_FOUR(rows + min(row, last) * stride);
+}
+
+static inline void put_four(__local float *to, int pitch, float4 columns)
+{
+    to[0] = columns.x;
+    to[pitch] = columns.y;
+    to[2 * pitch] = columns.z;
+    to[3 * pitch] = columns.w;
+}
+
 /* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys from `tile` on. Beyond the last row
  * or column, loads another one, whose results are not used. */
 static inline void fetch_chunk(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
@@ -76,9 +89,9 @@ static inline void fetch_chunk(struct chunk *chunk, const struct sources *from, 
 #ifdef IS_ALIGNED
     int row = FETCH_ROW, column = min(d + FETCH_COLUMN, KEY_WIDTH - 4);
     const __global float *k = from->k + (size_t)tile * from->k_stride + column;
-#define FETCH_KEY(i) chunk->k##i = GLOBAL_FOUR(k + min(row + i * (ITEMS / 4), width - 1) * from->k_stride);
-    EACH_FOUR(FETCH_KEY)
-    chunk->q = GLOBAL_FOUR(from->q + min(row, from->count - 1) * from->q_stride + column);
+    chunk->k0 = fetch_four(k, row, width - 1, from->k_stride);
+    chunk->k1 = fetch_four(k, row + ITEMS / 4, width - 1, from->k_stride);
+    chunk->q = fetch_four(from->q + column, row, from->count - 1, from->q_stride);
 #endif
 }
 
@@ -88,17 +101,9 @@ static inline void put_chunk(__local float *stage, const struct chunk *chunk, co
 {
 #ifdef IS_ALIGNED
     __local float *k = stage + FETCH_COLUMN * KEY_PITCH + FETCH_ROW;
-    __local float *q = stage + DEPTH * KEY_PITCH + FETCH_COLUMN * QUERY_PITCH + FETCH_ROW;
-#define PUT_KEY(i)                                                                                                     \
-    k[i * (ITEMS / 4)] = chunk->k##i.x;                                                                                \
-    k[i * (ITEMS / 4) + KEY_PITCH] = chunk->k##i.y;                                                                    \
-    k[i * (ITEMS / 4) + 2 * KEY_PITCH] = chunk->k##i.z;                                                                \
-    k[i * (ITEMS / 4) + 3 * KEY_PITCH] = chunk->k##i.w;
-    EACH_FOUR(PUT_KEY)
-    q[0] = chunk->q.x;
-    q[QUERY_PITCH] = chunk->q.y;
-    q[2 * QUERY_PITCH] = chunk->q.z;
-    q[3 * QUERY_PITCH] = chunk->q.w;
+    put_four(k, KEY_PITCH, chunk->k0);
+    put_four(k + ITEMS / 4, KEY_PITCH, chunk->k1);
+    put_four(stage + DEPTH * KEY_PITCH + FETCH_COLUMN * QUERY_PITCH + FETCH_ROW, QUERY_PITCH, chunk->q);
 #else
     int column = ITEM % DEPTH, d_column = min(d + column, KEY_WIDTH - 1);
 #pragma unroll 1
@@ -120,8 +125,8 @@ static inline void fetch_values(struct chunk *chunk, const struct sources *from,
 #ifdef IS_ALIGNED
     int row = ITEM / 16;
     const __global float *v = from->v + (size_t)key * from->v_stride + min(ITEM % 16 * 4, from->columns - 4);
-#define FETCH_VALUE(i) chunk->k##i = GLOBAL_FOUR(v + min(row + i * (ITEMS / 16), width - 1) * from->v_stride);
-    EACH_FOUR(FETCH_VALUE)
+    chunk->k0 = fetch_four(v, row, width - 1, from->v_stride);
+    chunk->k1 = fetch_four(v, row + ITEMS / 16, width - 1, from->v_stride);
 #endif
 }
 
@@ -130,8 +135,8 @@ static inline void put_values(__local float *stage, const struct chunk *chunk, c
                               int width)
 {
 #ifdef IS_ALIGNED
-#define PUT_VALUE(i) LOCAL_FOUR(stage + (ITEM + i * ITEMS) * 4) = chunk->k##i;
-    EACH_FOUR(PUT_VALUE)
+    LOCAL_FOUR(stage + ITEM * 4) = chunk->k0;
+    LOCAL_FOUR(stage + (ITEM + ITEMS) * 4) = chunk->k1;
 #else
     int column = min(ITEM % 64, from->columns - 1);
 #pragma unroll 1

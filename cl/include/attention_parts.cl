@@ -113,7 +113,8 @@ static inline void fold_tile(struct step_work *work, const struct block *block, 
     for (int t = 0; t < work->row_count; t++) {
         work->rows[t] = block->first_key + tile + t;
     }
-    const struct cached cached = {ROW(k, 0) + block->first_head * KEY_WIDTH, ROW(v, 0) + block->first_head * VALUE_WIDTH,
+    const struct cached cached = {ROW(sizes, k, 0) + block->first_head * KEY_WIDTH,
+                                  ROW(sizes, v, 0) + block->first_head * VALUE_WIDTH,
                                   sizes.k.stride, sizes.v.stride};
     score_tile(work, block->heads, block->queries, &cached, count);
     for (int n = 0; n < block->heads * block->queries; n++) {
@@ -121,8 +122,8 @@ static inline void fold_tile(struct step_work *work, const struct block *block, 
         if (hidden || relative || additive || sizes.causal) {
             mask_scores(work->scores[n], query, tile, count, sizes.causal ? block->own + i : block->end,
                         hidden ? hidden + sizes.hidden.offset + block->first_key + tile : 0,
-                        relative ? ROW(relative, head) : 0, sizes.reach,
-                        additive ? ROW(additive, (size_t)block->sequence * sizes.max_queries + query) : 0);
+                        relative ? ROW(sizes, relative, head) : 0, sizes.reach,
+                        additive ? ROW(sizes, additive, (size_t)block->sequence * sizes.max_queries + query) : 0);
         }
         weigh_tile(work, n, count);
     }
@@ -156,7 +157,7 @@ static inline void rows_task(struct step_work *work, int task, int together, __g
     }
     for (int n = 0; n < states; n++) {
         load_step_query(work->queries[n],
-                        ROW(q, block.row + n % block.queries) + (block.first_head + n / block.queries) * KEY_WIDTH,
+                        ROW(sizes, q, block.row + n % block.queries) + (block.first_head + n / block.queries) * KEY_WIDTH,
                         sizes.scale * M_LOG2E_F);
     }
     for (int part = first; part < end; part++) {
@@ -174,7 +175,7 @@ static inline void rows_task(struct step_work *work, int task, int together, __g
                 join(&work->earlier[n], &work->running[n]);
             }
             if (part == parts - 1) {
-                finish(ROW(y, row) + head * VALUE_WIDTH, &work->earlier[n]);
+                finish(ROW(sizes, y, row) + head * VALUE_WIDTH, &work->earlier[n]);
             }
         }
     }
@@ -194,6 +195,6 @@ static inline void join_task(int n, __global result_element *y, const __global f
             load_running(&part, partials + partial_of(row, head, p, sizes));
             join(&all, &part);
         }
-        finish(ROW(y, row) + head * VALUE_WIDTH, &all);
+        finish(ROW(sizes, y, row) + head * VALUE_WIDTH, &all);
     }
 }

@@ -184,27 +184,27 @@ static inline ALWAYS_INLINE void begin_step(struct step *out, int task, __global
     size_t own = (size_t)cache_row * sizes.positions_total + position;
     int stores = keys > 0 && own_k && (sizes.parts == 1 || part == position / PART_KEYS);
     for (int d = item; stores && d < KEY_WIDTH; d += ITEMS) {
-        STORE_CACHED(ROW(own_k, row)[head * KEY_WIDTH + d], ROW(k, own), head * KEY_WIDTH + d);
+        STORE_CACHED(ROW(sizes, own_k, row)[head * KEY_WIDTH + d], ROW(sizes, k, own), head * KEY_WIDTH + d);
     }
     for (int d = item; stores && d < VALUE_WIDTH; d += ITEMS) {
-        STORE_CACHED(ROW(own_v, row)[head * VALUE_WIDTH + d], ROW(v, own), head * VALUE_WIDTH + d);
+        STORE_CACHED(ROW(sizes, own_v, row)[head * VALUE_WIDTH + d], ROW(sizes, v, own), head * VALUE_WIDTH + d);
     }
     *out = (struct step){
-        .y = ROW(y, row) + head * VALUE_WIDTH,
-        .q = ROW(q, row) + head * KEY_WIDTH,
+        .y = ROW(sizes, y, row) + head * VALUE_WIDTH,
+        .q = ROW(sizes, q, row) + head * KEY_WIDTH,
         .scale = sizes.scale,
         .partials = partials + sizes.partials.offset + partial_place(index, sizes.parts),
         .parts = sizes.parts,
         .part = part,
         .index = index,
-        .seen = {.k = ROW(k, 0) + head * KEY_WIDTH,
-                 .v = ROW(v, 0) + head * VALUE_WIDTH,
+        .seen = {.k = ROW(sizes, k, 0) + head * KEY_WIDTH,
+                 .v = ROW(sizes, v, 0) + head * VALUE_WIDTH,
                  .key_stride = sizes.k.stride,
                  .value_stride = sizes.v.stride,
                  .keys = keys,
                  .positions_total = sizes.positions_total,
-                 .lookup = ROW(table, cache_row),
-                 .relative = relative ? ROW(relative, head) : 0,
+                 .lookup = ROW(sizes, table, cache_row),
+                 .relative = relative ? ROW(sizes, relative, head) : 0,
                  .reach = sizes.reach,
                  .query = position},
     };
@@ -219,22 +219,22 @@ static inline ALWAYS_INLINE void begin_rows(struct step *out, int task, __global
     const __global int *range = ranges + sizes.ranges.offset + row / sizes.max_queries * 4;
     int query_row = range[0] + index;
     *out = (struct step){
-        .y = index < range[1] ? ROW(y, query_row) + head * VALUE_WIDTH : 0,
-        .q = ROW(q, query_row) + head * KEY_WIDTH,
+        .y = index < range[1] ? ROW(sizes, y, query_row) + head * VALUE_WIDTH : 0,
+        .q = ROW(sizes, q, query_row) + head * KEY_WIDTH,
         .scale = sizes.scale,
         .partials = partials + sizes.partials.offset + partial_place(query_row * sizes.heads + head, sizes.parts),
         .parts = sizes.parts,
         .part = part,
         .index = query_row * sizes.heads + head,
-        .seen = {.k = ROW(k, 0) + head * KEY_WIDTH,
-                 .v = ROW(v, 0) + head * VALUE_WIDTH,
+        .seen = {.k = ROW(sizes, k, 0) + head * KEY_WIDTH,
+                 .v = ROW(sizes, v, 0) + head * VALUE_WIDTH,
                  .key_stride = sizes.k.stride,
                  .value_stride = sizes.v.stride,
                  .keys = sizes.causal ? min(index + range[3] - range[1] + 1, range[3]) : range[3],
                  .first_row = range[2],
                  .hidden = hidden ? hidden + sizes.hidden.offset + range[2] : 0,
-                 .additive = additive ? ROW(additive, row) : 0,
-                 .relative = relative ? ROW(relative, head) : 0,
+                 .additive = additive ? ROW(sizes, additive, row) : 0,
+                 .relative = relative ? ROW(sizes, relative, head) : 0,
                  .reach = sizes.reach,
                  .query = index},
     };

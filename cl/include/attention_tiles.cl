@@ -10,16 +10,6 @@
 #define SLICES  ((SUM_WIDTH + 63) / 64)
 #define SLICE   ((SUM_WIDTH + SLICES - 1) / SLICES) /* columns of a group's sums */
 #define COLUMNS ((SLICE + 7) / 8)                   /* columns of a work-item */
-/* The columns' sums are named variables: Intel's compiler keeps an array of them in memory. */
-#define IF_COLUMN(c, DO)                                                                                               \
-    if (c < COLUMNS) {                                                                                                 \
-        DO(c)                                                                                                          \
-    }
-#define EACH_COLUMN(DO)                                                                                                \
-    IF_COLUMN(0, DO)                                                                                                   \
-    IF_COLUMN(1, DO)                                                                                                   \
-    IF_COLUMN(2, DO)                                                                                                   \
-    IF_COLUMN(3, DO) IF_COLUMN(4, DO) IF_COLUMN(5, DO) IF_COLUMN(6, DO) IF_COLUMN(7, DO)
 #define DOT_TILES (2 * BLOCK * (CHUNK + 1))
 #define SUM_TILE  (BLOCK * COLUMNS * 8)
 #define TILES     (DOT_TILES > SUM_TILE ? DOT_TILES : SUM_TILE) /* floats of local memory for either kind of tile */
@@ -57,9 +47,17 @@ static inline void put_products(__local float *row, float4 products)
     row[24] = products.w;
 }
 
-/* Stores one column of up to four rows. */
-static inline void put_column(__global float *column, int stride, int count, float4 values)
+/* Columns of up to four rows, from `first` on. */
+struct columns {
+    __global float *first;
+    int stride, rows, count;
+};
+
+/* Stores column c, if there is one. */
+static inline void put_column(const struct columns *to, int c, float4 values)
 {
+    __global float *column = to->first + c;
+    int stride = to->stride, count = c < to->count ? to->rows : 0;
     if (count > 0) {
         column[0] = values.x;
     }
@@ -192,10 +190,27 @@ static inline void weigh_tile(struct running *running, __local float *weights, _
     running->maximum = largest;
 }
 
-/* Every eighth output column of four queries, one member per column. */
+/* Every eighth output column of four queries, one member per column: Intel's compiler keeps an array in memory. */
 struct column_sums {
     float4 s0, s1, s2, s3, s4, s5, s6, s7;
 };
+
+/* DO(8 c, sum c, a, b) for each column c of a work-item. */
+#define EACH_COLUMN(DO, sums, a, b)                                                                                    \
+    IF_COLUMN(0, DO, sums, a, b)                                                                                       \
+    IF_COLUMN(1, DO, sums, a, b)                                                                                       \
+    IF_COLUMN(2, DO, sums, a, b)                                                                                       \
+    IF_COLUMN(3, DO, sums, a, b)                                                                                       \
+    IF_COLUMN(4, DO, sums, a, b)                                                                                       \
+    IF_COLUMN(5, DO, sums, a, b)                                                                                       \
+    IF_COLUMN(6, DO, sums, a, b)                                                                                       \
+    IF_COLUMN(7, DO, sums, a, b)
+#define IF_COLUMN(c, DO, sums, a, b)                                                                                   \
+    if (c < COLUMNS) {                                                                                                 \
+        DO(8 * c, sums->s##c, a, b)                                                                                    \
+    }
+#define ADD_COLUMN(c, sum, weights, row)  sum = fma(weights, (float4)(row[c]), sum);
+#define PUT_COLUMN(c, sum, target, shares) put_column(target, c, sum * shares);
 
 /* sums += weights times the rows of a tile: the weight of row j for row r is weights[r * row_step + j *
  * step]. */
@@ -208,8 +223,7 @@ static inline void add_tile_rows(struct column_sums *sums, const __local float *
         const __local float *weight = weights + row4 * row_step + j * step;
         float4 row_weights = (float4)(weight[0], weight[row_step], weight[2 * row_step], weight[3 * row_step]);
         const __local float *row = rows + j * COLUMNS * 8 + column;
-#define ADD_VALUE(c) sums->s##c = fma(row_weights, (float4)(row[8 * c]), sums->s##c);
-        EACH_COLUMN(ADD_VALUE)
+        EACH_COLUMN(ADD_COLUMN, sums, row_weights, row)
     }
 }
 
@@ -218,10 +232,6 @@ static inline void put_sums(__global float *to, int stride, int count, int width
                             float4 shares)
 {
     int row4 = (int)get_local_id(0) / 8 * 4, column = (int)get_local_id(0) % 8;
-    __global float *out = to + (size_t)row4 * stride;
-#define PUT_COLUMN(c)                                                                                                  \
-    if (column + 8 * c < width) {                                                                                      \
-        put_column(out + column + 8 * c, stride, count - row4, sums->s##c * shares);                                   \
-    }
-    EACH_COLUMN(PUT_COLUMN)
+    const struct columns target = {to + (size_t)row4 * stride + column, stride, count - row4, width - column};
+    EACH_COLUMN(PUT_COLUMN, sums, &target, shares)
 }

@@ -210,6 +210,14 @@ static inline void norm_row_gpu(__local float *shared, const struct norm_row *ro
 #endif
 }
 #else
+/* Returns four columns of the result, of which `left` exist; in, gamma and beta: the first of them. */
+static inline float4 normal_quad(const __global float *in, const __global float *gamma, const __global float *beta, int left,
+                                 float mean, float scale)
+{
+    return fma((load_quad(in, left, 0.0f) - mean) * scale, load_quad(gamma, left, 0.0f),
+               BETA(float4, load_quad(beta, left, 0.0f)));
+}
+
 static inline void norm_row_gpu(__local float *shared, const struct norm_row *row, const __global float *in,
                                 const __global float *gamma, const __global float *beta, int columns, float eps)
 {
@@ -229,19 +237,16 @@ static inline void norm_row_gpu(__local float *shared, const struct norm_row *ro
         squares = fma(p, p, squares);
     }
     float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);
-#define NORMAL_QUAD(c, left)                                                                                           \
-    fma((load_quad(in + (c), left, 0.0f) - mean) * scale, load_quad(gamma + (c), left, 0.0f),                          \
-        BETA(float4, load_quad(beta + (c), left, 0.0f)))
 #ifdef QUANTIZED
     struct row_range range = empty_range();
     for (int c = first; c < columns; c += QUADS) {
-        float4 value = NORMAL_QUAD(c, columns - c);
+        float4 value = normal_quad(in + c, gamma + c, beta + c, columns - c, mean, scale);
         widen_range(&range, select((float4)(0.0f), value, (int4)(0, 1, 2, 3) < columns - c));
     }
     const struct row_scale by = scale_of_items(&range, (__local float2 *)shared, GROUP_ITEM, GROUP);
 #endif
     for (int c = first; c < columns; c += QUADS) {
-        float4 value = NORMAL_QUAD(c, columns - c);
+        float4 value = normal_quad(in + c, gamma + c, beta + c, columns - c, mean, scale);
         store_normal(value, row, c, columns - c);
 #ifdef QUANTIZED
         store_quantized(value, row, c, columns - c, &by);

@@ -69,11 +69,14 @@ static inline int panel_depth(int inputs)
     return (inputs + INPUTS_TOGETHER - 1) / INPUTS_TOGETHER;
 }
 
-#ifndef FOR_INPUTS
-#define ADD_ELEMENT(ROWS, k)                                                                                           \
-    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY, weightv, load_weightv(weights + (size_t)(k)*PANEL + COLUMN), operandv,      \
-              rows[r][k])
-#define FOR_INPUTS(ROWS, inputs) FOR_STEPS(ROWS, COUNT, ADD_ELEMENT, panel_depth(inputs), weights, turn)
+/* sums (ROWS, COUNT) += the products of all inputs of these rows and the panel's columns from c on. */
+#ifndef ADD_INPUTS
+#define ADD_ELEMENT(ROWS, COUNT, sums, rows, weights, c, k)                                                            \
+    ADD_INPUT(r, ROWS, v, COUNT, sums, MULTIPLY, weightv, load_weightv(weights + (size_t)(k)*PANEL + COLUMN(c, v)),    \
+              operandv, rows[r][k])
+#define ADD_INPUTS(ROWS, COUNT, sums, rows, panel, c, inputs, turn)                                                    \
+    FOR_STEPS(ROWS, COUNT, c, k, panel_depth(inputs), panel.weights, turn,                                             \
+              ADD_ELEMENT(ROWS, COUNT, sums, rows, panel.weights, c, k))
 #endif
 
 /* A panel stored in another precision is converted once if many blocks of rows use it, because on Intel
@@ -81,12 +84,13 @@ static inline int panel_depth(int inputs)
 #ifdef STORED_APART
 #define WIDE_FLOATS     (PANEL * CLF__WHOLE_INPUTS(VECTOR_LANES))
 #define LEAST_WIDE_ROWS (4 * BLOCK_ROWS)
-#define ADD_WIDE_INPUT(ROWS, k)                                                                                        \
-    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, vloadv(0, wide + (k)*PANEL + COLUMN), floatv, rows[r][k])
+#define ADD_WIDE_ELEMENT(ROWS, COUNT, sums, rows, wide, c, k)                                                          \
+    ADD_INPUT(r, ROWS, v, COUNT, sums, MULTIPLY_FLOATS, floatv, vloadv(0, wide + (k)*PANEL + COLUMN(c, v)), floatv,    \
+              rows[r][k])
 /* The prefetched panel takes two bytes per input and output in memory. */
-#define FOR_WIDE_INPUTS(ROWS, inputs)                                                                                  \
-    const float *wide = panel.wide;                                                                                    \
-    FOR_STEPS(ROWS, COUNT, ADD_WIDE_INPUT, inputs, (const __global ushort *)weights, turn)
+#define ADD_WIDE_INPUTS(ROWS, COUNT, sums, rows, panel, c, inputs, turn)                                               \
+    FOR_STEPS(ROWS, COUNT, c, k, inputs, (const __global ushort *)panel.weights, turn,                                 \
+              ADD_WIDE_ELEMENT(ROWS, COUNT, sums, rows, panel.wide, c, k))
 #else
 #define WIDE_FLOATS 1
 #endif
@@ -150,29 +154,28 @@ static inline void let_go_panel(const struct panel *panel)
 }
 
 /* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs; with `adds`, += the product with a slice
- * of one. */
+ * of one. ADD: ADD_INPUTS or ADD_WIDE_INPUTS. */
 #define DEFINE_BLOCK_OF(NAME, ROWS, ADD)                                                                               \
     static inline void NAME(float16 *tile, const __global operand_element *x, size_t x_stride, struct panel panel,     \
                             int inputs, int adds, struct turn turn)                                                    \
     {                                                                                                                  \
-        const __global weight_element *weights = panel.weights;                                                        \
         HOLD_ROWS(ROWS, operand_element, rows, x, x_stride * sizeof *x)                                                \
         enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
-        FOR_COLUMNS(COUNT)                                                                                             \
+        FOR_COLUMNS(c, COUNT)                                                                                          \
         {                                                                                                              \
             floatv sums[ROWS][COUNT];                                                                                  \
-            FOR_SUMS(ROWS, COUNT, sums[r][v] = 0.0f)                                                                   \
+            FOR_SUMS(r, ROWS, v, COUNT, sums[r][v] = 0.0f)                                                             \
             if (adds) {                                                                                                \
-                FOR_SUMS(ROWS, COUNT, sums[r][v] = vloadv(0, (const float *)tile + r * PANEL + COLUMN))                \
+                FOR_SUMS(r, ROWS, v, COUNT, sums[r][v] = vloadv(0, (const float *)tile + r * PANEL + COLUMN(c, v)))    \
             }                                                                                                          \
-            ADD(ROWS, inputs)                                                                                          \
-            FOR_SUMS(ROWS, COUNT, vstorev(sums[r][v], 0, (float *)tile + r * PANEL + COLUMN))                          \
+            ADD(ROWS, COUNT, sums, rows, panel, c, inputs, turn)                                                       \
+            FOR_SUMS(r, ROWS, v, COUNT, vstorev(sums[r][v], 0, (float *)tile + r * PANEL + COLUMN(c, v)))              \
         }                                                                                                              \
     }
-#define DEFINE_BLOCK(ROWS) DEFINE_BLOCK_OF(block_##ROWS, ROWS, FOR_INPUTS)
-FOR_BLOCK_SIZES(DEFINE_BLOCK)
+#define DEFINE_BLOCK(ROWS, ADD) DEFINE_BLOCK_OF(block_##ROWS, ROWS, ADD)
+FOR_BLOCK_SIZES(DEFINE_BLOCK, ADD_INPUTS)
 #ifdef STORED_APART
-DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, FOR_WIDE_INPUTS)
+DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, ADD_WIDE_INPUTS)
 #endif
 
 /* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; with `adds`, += the product with a
@@ -191,9 +194,6 @@ static inline void block(float16 *tile, const __global operand_element *x, size_
         return;
     }
 #endif
-    switch (count) {
-#define TAKE_BLOCK(ROWS) case ROWS: block_##ROWS(tile, x, x_stride, panel, inputs, adds, turn); break;
-        FOR_BLOCK_SIZES(TAKE_BLOCK)
-    }
+    CALL_BLOCK(count, (tile, x, x_stride, panel, inputs, adds, turn))
 #endif
 }

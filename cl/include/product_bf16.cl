@@ -32,17 +32,18 @@ typedef float operand_element;
 
 #define LOW_BF16(pairs)  as_floatv((pairs) << 16)
 #define HIGH_BF16(pairs) as_floatv((pairs)&0xffff0000u)
-#define ADD_HALF(ROWS, HALF, k)                                                                                        \
-    ADD_INPUT(ROWS, COUNT, sums, MULTIPLY_FLOATS, floatv, HALF(vloadv(0, weights + (size_t)((k) / 2) * PANEL + COLUMN)), \
-              floatv, rows[r][k])
-#define ADD_PAIR(ROWS, p)                                                                                              \
-    ADD_HALF(ROWS, LOW_BF16, 2 * (p))                                                                                  \
+#define ADD_HALF(ROWS, COUNT, sums, rows, HALF, weights, c, k)                                                         \
+    ADD_INPUT(r, ROWS, v, COUNT, sums, MULTIPLY_FLOATS, floatv,                                                        \
+              HALF(vloadv(0, weights + (size_t)((k) / 2) * PANEL + COLUMN(c, v))), floatv, rows[r][k])
+#define ADD_PAIR(ROWS, COUNT, sums, rows, weights, c, p)                                                               \
+    ADD_HALF(ROWS, COUNT, sums, rows, LOW_BF16, weights, c, 2 * (p))                                                   \
     LOAD_AGAIN;                                                                                                        \
-    ADD_HALF(ROWS, HIGH_BF16, 2 * (p) + 1)
-#define FOR_INPUTS(ROWS, inputs)                                                                                       \
-    FOR_STEPS(ROWS, COUNT, ADD_PAIR, (inputs) / 2, weights, turn)                                                      \
+    ADD_HALF(ROWS, COUNT, sums, rows, HIGH_BF16, weights, c, 2 * (p) + 1)
+#define ADD_INPUTS(ROWS, COUNT, sums, rows, panel, c, inputs, turn)                                                    \
+    FOR_STEPS(ROWS, COUNT, c, p, (inputs) / 2, panel.weights, turn,                                                    \
+              ADD_PAIR(ROWS, COUNT, sums, rows, panel.weights, c, p))                                                  \
     if ((inputs) % 2) {                                                                                                \
-        ADD_HALF(ROWS, LOW_BF16, inputs - 1)                                                                           \
+        ADD_HALF(ROWS, COUNT, sums, rows, LOW_BF16, panel.weights, c, inputs - 1)                                      \
     }
 
 #define STORED_APART /* stored in another type than that of the multiplications */

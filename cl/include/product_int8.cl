@@ -45,47 +45,56 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 
 #include "include/dot_word.cl"
 
-/* ---- CPU variant: tile (ROWS, 32) = ROWS rows of x times one panel ---- */
+/* ---- CPU variant ---- */
 
 /* Operands: rows of `pitch` bytes as quantize.cl writes them. */
 #define ROW_SCALE(x, pitch, r) (*(const __global float *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-8))
 #define ROW_ZERO(x, pitch, r)  (*(const __global uint *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-4))
 
-/* The four inputs of a group, for the outputs of a vector. */
-#define WORDS(g) load_intv(words + (size_t)(g)*PANEL + COLUMN)
+/* The four inputs of group g in each word, for the outputs of a vector from `column` on. */
+#define PANEL_WORDS(panel)      ((const __global int *)panel.weights)
+#define WORDS(panel, g, column) load_intv(PANEL_WORDS(panel) + (size_t)(g)*PANEL + (column))
 
+/* ADD_GROUPS: sums[0] (ROWS, COUNT), with DOT_INT8 also the sums of the other chains, += the products of all
+ * groups of these rows and the panel's columns from c on. */
 #if INT8_BYTES == CLF__INT8_DOT
-#define VALUE(r, g)            rows[r][g]
-#define ADD_GROUP(ROWS, to, g) ADD_INPUT(ROWS, COUNT, to, DOT_INT8, intv, WORDS(g), intv, VALUE(r, g))
-#define ADD_CHAINS(ROWS, i)                                                                                            \
+#define ADD_GROUP(ROWS, COUNT, sums, rows, panel, c, g)                                                                \
+    ADD_INPUT(r, ROWS, v, COUNT, sums, DOT_INT8, intv, WORDS(panel, g, COLUMN(c, v)), intv, rows[r][g])
+#define ADD_CHAINS(ROWS, COUNT, sums, rows, panel, c, i)                                                               \
     _Pragma("unroll") for (int chain = 0; chain < CHAINS(ROWS); chain++)                                               \
     {                                                                                                                  \
-        ADD_GROUP(ROWS, sums[chain], (i)*CHAINS(ROWS) + chain)                                                         \
+        ADD_GROUP(ROWS, COUNT, sums[chain], rows, panel, c, (i)*CHAINS(ROWS) + chain)                                  \
     }
-#define ADD_GROUPS(ROWS)                                                                                               \
-    FOR_STEPS(ROWS, COUNT, ADD_CHAINS, groups / CHAINS(ROWS), words, turn)                                             \
+#define ADD_GROUPS(ROWS, COUNT, sums, rows, panel, c, groups, turn)                                                    \
+    FOR_STEPS(ROWS, COUNT, c, i, groups / CHAINS(ROWS), PANEL_WORDS(panel), turn,                                      \
+              ADD_CHAINS(ROWS, COUNT, sums, rows, panel, c, i))                                                        \
     for (int g = groups / CHAINS(ROWS) * CHAINS(ROWS); g < groups; g++) {                                              \
-        ADD_GROUP(ROWS, sums[0], g)                                                                                    \
+        ADD_GROUP(ROWS, COUNT, sums[0], rows, panel, c, g)                                                             \
     }
 #elif INT8_BYTES == CLF__INT8_PAIR
 /* Inputs of a group are paired as 0 and 2, then 1 and 3, because w is widened by shifts. */
-#define EVEN_PAIRS(words)   as_intv((__builtin_astype(words, shortv) << (short)8) >> (short)8)
-#define ODD_PAIRS(words)    as_intv(__builtin_astype(words, shortv) >> (short)8)
-#define VALUE(r, g, is_odd) rows[r][2 * (g) + (is_odd)]
-#define ADD_PAIRS_OF(ROWS, g, even, odd)                                                                               \
-    ADD_INPUT(ROWS, COUNT, sums[0], DOT_INT8, intv, even, intv, VALUE(r, g, 0))                                        \
+#define EVEN_PAIRS(words) as_intv((__builtin_astype(words, shortv) << (short)8) >> (short)8)
+#define ODD_PAIRS(words)  as_intv(__builtin_astype(words, shortv) >> (short)8)
+#define ADD_PAIRS_OF(ROWS, v, COUNT, sums, rows, g, even, odd)                                                         \
+    ADD_INPUT(r, ROWS, v, COUNT, sums, DOT_INT8, intv, even, intv, rows[r][2 * (g)])                                   \
     LOAD_AGAIN;                                                                                                        \
-    ADD_INPUT(ROWS, COUNT, sums[0], DOT_INT8, intv, odd, intv, VALUE(r, g, 1))
-#define ADD_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, EVEN_PAIRS(WORDS(g)), ODD_PAIRS(WORDS(g)))
-#define ADD_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_PAIRS, groups, words, turn)
+    ADD_INPUT(r, ROWS, v, COUNT, sums, DOT_INT8, intv, odd, intv, rows[r][2 * (g) + 1])
+#define ADD_PAIRS(ROWS, COUNT, sums, rows, panel, c, g)                                                                \
+    ADD_PAIRS_OF(ROWS, v, COUNT, sums, rows, g, EVEN_PAIRS(WORDS(panel, g, COLUMN(c, v))),                             \
+                 ODD_PAIRS(WORDS(panel, g, COLUMN(c, v))))
+#define ADD_GROUPS(ROWS, COUNT, sums, rows, panel, c, groups, turn)                                                    \
+    FOR_STEPS(ROWS, COUNT, c, g, groups, PANEL_WORDS(panel), turn, ADD_PAIRS(ROWS, COUNT, sums[0], rows, panel, c, g))
 
 /* A panel is widened once if many blocks of rows use it, because the shifts take a tenth of the time of a
  * block. */
-#define WIDE_INTS               (2 * PANEL * 512) /* for a panel of 2048 inputs: 128 KiB */
-#define LEAST_WIDE_ROWS         (4 * BLOCK_ROWS)
-#define WIDE_PAIRS(g, is_odd)   vloadv(0, panel.wide + (2 * (g) + (is_odd)) * PANEL + COLUMN)
-#define ADD_WIDE_PAIRS(ROWS, g) ADD_PAIRS_OF(ROWS, g, WIDE_PAIRS(g, 0), WIDE_PAIRS(g, 1))
-#define ADD_WIDE_GROUPS(ROWS)   FOR_STEPS(ROWS, COUNT, ADD_WIDE_PAIRS, groups, words, turn)
+#define WIDE_INTS       (2 * PANEL * 512) /* for a panel of 2048 inputs: 128 KiB */
+#define LEAST_WIDE_ROWS (4 * BLOCK_ROWS)
+#define WIDE_PAIRS(wide, g, is_odd, column) vloadv(0, wide + (2 * (g) + (is_odd)) * PANEL + (column))
+#define ADD_WIDE_PAIRS(ROWS, COUNT, sums, rows, wide, c, g)                                                            \
+    ADD_PAIRS_OF(ROWS, v, COUNT, sums, rows, g, WIDE_PAIRS(wide, g, 0, COLUMN(c, v)), WIDE_PAIRS(wide, g, 1, COLUMN(c, v)))
+#define ADD_WIDE_GROUPS(ROWS, COUNT, sums, rows, panel, c, groups, turn)                                               \
+    FOR_STEPS(ROWS, COUNT, c, g, groups, PANEL_WORDS(panel), turn,                                                     \
+              ADD_WIDE_PAIRS(ROWS, COUNT, sums[0], rows, panel.wide, c, g))
 #else
 /* After this many groups of four products, each at most 254 * 127, a sum is still below 2^24, where fp32
  * is exact. */
@@ -93,18 +102,18 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 
 /* w of input j of each group */
 #define WEIGHTS(words, j) convert_floatv(((words) << (24 - 8 * (j))) >> 24)
-#define VALUE(r, g, j)    as_float(rows[r][4 * (g) + (j)])
-#define ADD_GROUPS(ROWS)                                                                                               \
+#define ADD_GROUPS(ROWS, COUNT, sums, rows, panel, c, groups, turn)                                                    \
     for (int first = 0; first < groups; first += EXACT_GROUPS) {                                                       \
         floatv parts[ROWS][COUNT];                                                                                     \
-        FOR_SUMS(ROWS, COUNT, parts[r][v] = 0.0f)                                                                      \
+        FOR_SUMS(r, ROWS, v, COUNT, parts[r][v] = 0.0f)                                                                \
         for (int g = first; g < min(groups, first + EXACT_GROUPS); g++) {                                              \
             _Pragma("unroll") for (int j = 0; j < 4; j++)                                                              \
             {                                                                                                          \
-                ADD_INPUT(ROWS, COUNT, parts, MULTIPLY_FLOATS, floatv, WEIGHTS(WORDS(g), j), floatv, VALUE(r, g, j))   \
+                ADD_INPUT(r, ROWS, v, COUNT, parts, MULTIPLY_FLOATS, floatv,                                           \
+                          WEIGHTS(WORDS(panel, g, COLUMN(c, v)), j), floatv, as_float(rows[r][4 * g + j]))             \
             }                                                                                                          \
         }                                                                                                              \
-        FOR_SUMS(ROWS, COUNT, sums[0][r][v] += convert_intv(parts[r][v]))                                              \
+        FOR_SUMS(r, ROWS, v, COUNT, sums[0][r][v] += convert_intv(parts[r][v]))                                        \
     }
 #endif
 
@@ -186,33 +195,34 @@ static inline void finish_sums(float *to, const intv *sums, const __global cpu_o
     vstorev(convert_floatv(sum) * (ROW_SCALE(x, pitch, 0) * vloadv(0, columns)), 0, to);
 }
 
+/* tile (ROWS, 32) = ROWS rows of x times one panel. ADD: ADD_GROUPS or ADD_WIDE_GROUPS. */
 #define DEFINE_BLOCK_OF(NAME, ROWS, ADD)                                                                               \
     static inline void NAME(float16 *tile, const __global cpu_operand *x, size_t pitch, struct int8_panel panel,       \
                             int groups, struct turn turn)                                                              \
     {                                                                                                                  \
-        const __global int *words = (const __global int *)panel.weights;                                               \
         const __global float *tail = (const __global float *)(panel.weights + (size_t)groups * (4 * PANEL));           \
         HOLD_ROWS(ROWS, int, rows, x, pitch)                                                                           \
         enum { COUNT = BLOCK_VECTORS(ROWS) };                                                                          \
-        FOR_COLUMNS(COUNT)                                                                                             \
+        FOR_COLUMNS(c, COUNT)                                                                                          \
         {                                                                                                              \
             intv sums[CHAINS(ROWS)][ROWS][COUNT];                                                                      \
             _Pragma("unroll") for (int chain = 0; chain < CHAINS(ROWS); chain++)                                       \
             {                                                                                                          \
-                FOR_SUMS(ROWS, COUNT, sums[chain][r][v] = 0)                                                           \
+                FOR_SUMS(r, ROWS, v, COUNT, sums[chain][r][v] = 0)                                                     \
             }                                                                                                          \
-            ADD(ROWS)                                                                                                  \
+            ADD(ROWS, COUNT, sums, rows, panel, c, groups, turn)                                                       \
             _Pragma("unroll") for (int chain = 1; chain < CHAINS(ROWS); chain++)                                       \
             {                                                                                                          \
-                FOR_SUMS(ROWS, COUNT, sums[0][r][v] += sums[chain][r][v])                                              \
+                FOR_SUMS(r, ROWS, v, COUNT, sums[0][r][v] += sums[chain][r][v])                                        \
             }                                                                                                          \
-            FOR_SUMS(ROWS, COUNT, finish_sums((float *)tile + r * PANEL + COLUMN, &sums[0][r][v],                      \
-                                       (const __global cpu_operand *)((const __global uchar *)x + r * pitch), pitch,   \
-                                       tail + COLUMN))                                                                 \
+            FOR_SUMS(r, ROWS, v, COUNT,                                                                                \
+                     finish_sums((float *)tile + r * PANEL + COLUMN(c, v), &sums[0][r][v],                             \
+                                 (const __global cpu_operand *)((const __global uchar *)x + r * pitch), pitch,         \
+                                 tail + COLUMN(c, v)))                                                                 \
         }                                                                                                              \
     }
-#define DEFINE_BLOCK(ROWS) DEFINE_BLOCK_OF(block_##ROWS, ROWS, ADD_GROUPS)
-FOR_BLOCK_SIZES(DEFINE_BLOCK)
+#define DEFINE_BLOCK(ROWS, ADD) DEFINE_BLOCK_OF(block_##ROWS, ROWS, ADD)
+FOR_BLOCK_SIZES(DEFINE_BLOCK, ADD_GROUPS)
 #if WIDE_INTS > 1
 DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, ADD_WIDE_GROUPS)
 #endif
@@ -249,8 +259,5 @@ static inline void block_global(float16 *tile, const __global cpu_operand *x, si
         return;
     }
 #endif
-    switch (count) {
-#define TAKE_BLOCK(ROWS) case ROWS: block_##ROWS(tile, x, pitch, panel, groups, turn); break;
-        FOR_BLOCK_SIZES(TAKE_BLOCK)
-    }
+    CALL_BLOCK(count, (tile, x, pitch, panel, groups, turn))
 }

@@ -42,19 +42,20 @@ static inline struct soon soon_of(struct turn turn, const __global uchar *panel,
 #define FETCH_AHEAD 0
 #endif
 
-/* STEP(ROWS, k) for k = 0 .. depth - 1, which reads from element k * PANEL of the panel on. */
-#define FOR_STEPS(ROWS, COUNT, STEP, depth, panel, turn)                                                               \
+/* Runs the statement, which adds the products of the block of columns from c on, for k = 0 .. depth - 1. It
+ * reads from element k * PANEL of the panel on. */
+#define FOR_STEPS(ROWS, COUNT, c, k, depth, panel, turn, statement)                                                    \
     {                                                                                                                  \
         struct soon soon = soon_of(turn, (const __global uchar *)(panel), PANEL * sizeof *(panel), depth,              \
-                                   c / (COUNT * VECTOR_LANES), PANEL / (COUNT * VECTOR_LANES));                        \
+                                   (c) / (COUNT * VECTOR_LANES), PANEL / (COUNT * VECTOR_LANES));                      \
         for (int k = 0; k < depth; k++) {                                                                              \
             if (ROWS > 2) {                                                                                            \
                 FETCH_SOON(soon.at);                                                                                   \
                 soon.at += soon.step;                                                                                  \
             }                                                                                                          \
-            for (uint at = 0; FETCH_AHEAD > 0 && ROWS < BLOCK_ROWS && c == 0 && at < PANEL * sizeof *(panel); at += 64) { \
+            for (uint at = 0; FETCH_AHEAD > 0 && ROWS < BLOCK_ROWS && (c) == 0 && at < PANEL * sizeof *(panel); at += 64) { \
                 FETCH_SOON((const __global uchar *)((panel) + (size_t)k * PANEL) + FETCH_AHEAD + at);                  \
             }                                                                                                          \
-            STEP(ROWS, k)                                                                                              \
+            statement                                                                                                  \
         }                                                                                                              \
     }

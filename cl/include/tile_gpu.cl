@@ -81,22 +81,31 @@ static inline void multiply_slice(struct tile_sums *sums, const __local tile_num
     }
 }
 
-/* sums += the products of all inputs. During each multiplication FETCH_SLICE(first input) loads the next
- * slice from global memory to registers; then PUT_SLICE(offset in a_tile, in b_tile) stores it in the
- * other half of local memory. */
-#define SUM_SLICES(sums, a_tile, a_pitch, b_tile, inputs)                                                              \
-    FETCH_SLICE(0)                                                                                                     \
-    PUT_SLICE(a_tile, b_tile)                                                                                          \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                                                      \
-    for (int now = 0, half_at = 0; now < (inputs); now += TILE_INPUTS, half_at = 1 - half_at) {                        \
-        int next = now + TILE_INPUTS;                                                                                  \
-        if (next < (inputs)) {                                                                                         \
-            FETCH_SLICE(next)                                                                                          \
-        }                                                                                                              \
-        multiply_slice(sums, a_tile + half_at * TILE_INPUTS * (a_pitch) + THREAD_ROW * 4, a_pitch,                     \
-                       b_tile + half_at * TILE_INPUTS * TILE + THREAD_COLUMN * 4, (inputs)-now);                       \
-        if (next < (inputs)) {                                                                                         \
-            PUT_SLICE(a_tile + (1 - half_at) * TILE_INPUTS * (a_pitch), b_tile + (1 - half_at) * TILE_INPUTS * TILE)   \
-        }                                                                                                              \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
+/* The program defines these: where the operands are, and the registers for a slice of them. fetch_slice() loads the slice
+ * from input `next` on from global memory to the registers, put_slice() stores it in local memory. */
+struct tile_operands;
+struct tile_prefetch;
+static inline void fetch_slice(struct tile_prefetch *prefetched, const struct tile_operands *from, int next);
+static inline void put_slice(__local tile_number *a_tile, __local tile_number *b_tile, const struct tile_prefetch *prefetched);
+
+/* sums += the products of all inputs. During each multiplication the next slice is loaded to registers; then it
+ * is stored in the other half of local memory. */
+static inline void sum_slices(struct tile_sums *sums, struct tile_prefetch *prefetched, const struct tile_operands *from,
+                              __local tile_number *a_tile, int a_pitch, __local tile_number *b_tile, int inputs)
+{
+    fetch_slice(prefetched, from, 0);
+    put_slice(a_tile, b_tile, prefetched);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int now = 0, half_at = 0; now < inputs; now += TILE_INPUTS, half_at = 1 - half_at) {
+        int next = now + TILE_INPUTS;
+        if (next < inputs) {
+            fetch_slice(prefetched, from, next);
+        }
+        multiply_slice(sums, a_tile + half_at * TILE_INPUTS * a_pitch + THREAD_ROW * 4, a_pitch,
+                       b_tile + half_at * TILE_INPUTS * TILE + THREAD_COLUMN * 4, inputs - now);
+        if (next < inputs) {
+            put_slice(a_tile + (1 - half_at) * TILE_INPUTS * a_pitch, b_tile + (1 - half_at) * TILE_INPUTS * TILE, prefetched);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
+}

@@ -35,3 +35,18 @@ static inline float4 load_shifts(const __global float *bias, int first, int outp
                     bias && first + 2 < outputs ? bias[first + 2] : 0.0f,
                     bias && first + 3 < outputs ? bias[first + 3] : 0.0f);
 }
+
+/* Stores four columns of a row from `first` on, plus the residual, except those beyond y (GPU variant). */
+static inline void store_four(float4 four, __global float *y, int y_offset, int y_stride, int row, int first, WEIGHT_ARGUMENTS)
+{
+    float values[4];
+    vstore4(four, 0, values);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        int column = first + j;
+        if (row < rows && column < outputs) {
+            values[j] += residual ? residual[residual_offset + (size_t)row * residual_stride + column] : 0.0f;
+            y[y_offset + (size_t)row * y_stride + column] = values[j];
+        }
+    }
+}

@@ -138,11 +138,15 @@ static inline struct shares share_product(const struct clf__stage *stage, int ro
     return shares;
 }
 
-#define FOR_SHARES(shares)                                                                                             \
+#define FOR_SHARES(first, shares)                                                                                      \
     for (int first = (int)get_group_id(0) * (shares.between > 1 ? 1 : shares.in_group); first < shares.tiles;          \
          first += (int)get_num_groups(0) * shares.in_group)
-#define TILE_OF_WARP(shares)                                                                                           \
-    (shares.beside < shares.in_group ? first + shares.beside * shares.between : shares.tiles) /* or none */
+
+/* Returns the tile of this warp among those of a group from `first` on, or the number of tiles if there is none. */
+static inline int tile_of_warp(int first, const struct shares *shares)
+{
+    return shares->beside < shares->in_group ? first + shares->beside * shares->between : shares->tiles;
+}
 
 /* Prefetches the weights of this warp's chunks, and the scales of its panel, into the second-level cache. */
 #define FETCHED_BYTES 128
@@ -150,9 +154,9 @@ static inline ALWAYS_INLINE void fetch_weights(const struct clf__stage *stage, c
 {
 #ifdef FETCH_AHEAD
     const struct shares shares = share_product(stage, rows);
-    FOR_SHARES(shares)
+    FOR_SHARES(first, shares)
     {
-        int tile = TILE_OF_WARP(shares);
+        int tile = tile_of_warp(first, &shares);
         const __global uint4 *from = tile_of(w, tile / shares.row_tiles * MATRIX_COLUMNS, shares.slices);
         for (int chunk = WARP % shares.warps; tile < shares.tiles && chunk * CHUNK_SLICES < shares.slices; chunk += shares.warps) {
             int end = min((chunk + 1) * CHUNK_SLICES, shares.slices) * SLICE_WORDS;
@@ -192,9 +196,9 @@ static inline ALWAYS_INLINE void multiply_rows(const struct clf__stage *stage, c
     };
     const struct tile_warps at = {WARP % shares.warps, shares.warps,
                                   (__local matrix_sum *)space->memory + shares.beside * shares.warps * WARP_PARTS};
-    FOR_SHARES(shares)
+    FOR_SHARES(first, shares)
     {
-        int tile = TILE_OF_WARP(shares), is_there = tile < shares.tiles;
+        int tile = tile_of_warp(first, &shares), is_there = tile < shares.tiles;
         int column = tile / shares.row_tiles * MATRIX_COLUMNS, row = tile % shares.row_tiles * MATRIX_ROWS;
         matrix_sum totals[1][MATRIX_SUMS];
         multiply_tile(totals[0], &result, row, is_there ? tile_of(w, column, shares.slices) : 0, &at);
@@ -241,7 +245,7 @@ static inline ALWAYS_INLINE void attend_rows(const struct clf__stage *stage, __g
         __global uint4 *b5, __global uint4 *b6, __global uint4 *b7, __global uint4 *b8, __global uint4 *b9,            \
         __global uint4 *b10, __global uint4 *b11, __global uint4 *b12, __global uint4 *b13, __global uint4 *b14,       \
         __global uint4 *b15
-#define BUFFERS b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15
+#define BUFFER_NAMES b0, b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12, b13, b14, b15
 
 static inline __global uint4 *buffer_of(int index, BUFFER_ARGUMENTS)
 {
@@ -292,7 +296,7 @@ GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, 
     int leaves = 0;
     struct clf__stage stage = stages[stage_of(0, &sizes)];
     for (int s = 0; s < sizes.count && !leaves; s++) {
-        __global uint4 *buffer = buffer_of(stage.buffer, BUFFERS) + stage.first;
+        __global uint4 *buffer = buffer_of(stage.buffer, BUFFER_NAMES) + stage.first;
         if (stage.kind == CLF__STAGE_PRODUCT) {
             multiply_rows(&stage, buffer, &space, &sizes);
         } else if (stage.kind == CLF__STAGE_NORM) {
@@ -300,7 +304,8 @@ GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, 
         } else if (stage.kind == CLF__STAGE_ROUND) {
             round_rows(&stage, &space, &sizes);
         } else {
-            attend_rows(&stage, buffer, buffer_of(stage.values_buffer, BUFFERS) + stage.values_first, &tables, &space, &sizes);
+            attend_rows(&stage, buffer, buffer_of(stage.values_buffer, BUFFER_NAMES) + stage.values_first, &tables,
+                        &space, &sizes);
         }
         if (s + 1 < sizes.count) { /* the end of the launch acts as the last barrier */
             arrive(&grid);
@@ -308,7 +313,7 @@ GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, 
             stage = stages[stage_of(s + 1, &sizes)];
             if (ahead < sizes.count) {
                 const struct clf__stage product = stages[stage_of(ahead, &sizes)];
-                fetch_weights(&product, buffer_of(product.buffer, BUFFERS) + product.first, sizes.self.rows);
+                fetch_weights(&product, buffer_of(product.buffer, BUFFER_NAMES) + product.first, sizes.self.rows);
             }
             target += (uint)get_num_groups(0);
             leaves = wait_for_groups(&grid, target, s == sizes.fails_at && get_group_id(0) == 0);

@@ -219,10 +219,10 @@ CPU_KERNEL void projection_tiles_cpu(__global float *partials, __global int *ids
     const struct row_group group = {
         .count = min(sizes.rows_per_group, sizes.rows - first_row),
         .k = k,
-        .partials = ROW(partials, first_row),
-        .values = ROW(partials, first_row) + 4 * blocks + (size_t)list * k,
-        .ids = ROW(ids, first_row) + list * k,
-        .x = ROW(x, first_row),
+        .partials = ROW(sizes, partials, first_row),
+        .values = ROW(sizes, partials, first_row) + 4 * blocks + (size_t)list * k,
+        .ids = ROW(sizes, ids, first_row) + list * k,
+        .x = ROW(sizes, x, first_row),
         .partials_stride = sizes.partials.stride,
         .ids_stride = sizes.ids.stride,
         .x_stride = sizes.x.stride,
@@ -253,8 +253,8 @@ CPU_KERNEL void projection_tiles_cpu(__global float *partials, __global int *ids
     if (best && atomic_fetch_add_explicit(ended, 1, memory_order_acq_rel, memory_scope_device) == groups - 1) {
         atomic_store_explicit(ended, 0, memory_order_relaxed, memory_scope_device);
         for (int r = 0; r < sizes.rows; r++) {
-            merge_row(ROW(best, r), ROW(best_ids, r), ROW(statistics, r), ROW(partials, r), ROW(ids, r), blocks, lists, k,
-                      sizes.both);
+            merge_row(ROW(sizes, best, r), ROW(sizes, best_ids, r), ROW(sizes, statistics, r),
+                      ROW(sizes, partials, r), ROW(sizes, ids, r), blocks, lists, k, sizes.both);
         }
     }
 #endif

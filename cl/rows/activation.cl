@@ -10,27 +10,27 @@
 #error "ACTIVATION: a value of enum clf__activation"
 #endif
 
-/* slope(v) = activation'(v); NaN stays NaN, except for ReLU. For large magnitudes, at which a factor would
+/* SLOPE(T, v) replaces the variable v of type T with activation'(v); NaN stays NaN, except for ReLU. For large magnitudes, at which a factor would
  * overflow, v is clamped: the slope is 0 or 1 there. */
 #define CLAMPED(T, v, limit) ((v) > (T)(limit) ? (T)(limit) : (v) < (T)(-limit) ? (T)(-limit) : (v))
 #if ACTIVATION == 0
-#define SLOPE(T) v = (T)(1.0f);
+#define SLOPE(T, v) v = (T)(1.0f);
 #elif ACTIVATION == 1
-#define SLOPE(T) v = v <= (T)(0.0f) ? (T)(0.0f) : (T)(1.0f);
+#define SLOPE(T, v) v = v <= (T)(0.0f) ? (T)(0.0f) : (T)(1.0f);
 #elif ACTIVATION == 2 /* Φ(v) + v φ(v) */
-#define SLOPE(T)                                                                                                       \
+#define SLOPE(T, v)                                                                                                    \
     v = CLAMPED(T, v, 16.0f);                                                                                          \
-    NORMAL_TAIL(T)                                                                                                     \
+    NORMAL_TAIL(T, v, x, tail)                                                                                         \
     v = fma_##T(0.398942280f * v, exp_##T(-0.5f * v * v), v < (T)(0.0f) ? tail : 1.0f - tail);
 #elif ACTIVATION == 3 /* derivative of v s, s = 1 / (1 + e), e = exp(-2u): s + 2u' v e s² */
-#define SLOPE(T)                                                                                                       \
+#define SLOPE(T, v)                                                                                                    \
     v = CLAMPED(T, v, 10.0f);                                                                                          \
     T square = v * v;                                                                                                  \
     T e = exp_##T(-1.59576912f * v * fma_##T((T)(0.044715f), square, (T)(1.0f)));                                      \
     T s = 1.0f / (1.0f + e);                                                                                           \
     v = fma_##T(1.59576912f * v * fma_##T((T)(0.134145f), square, (T)(1.0f)), e * s * s, s);
 #elif ACTIVATION == 4 /* the same with e = exp(-v) */
-#define SLOPE(T)                                                                                                       \
+#define SLOPE(T, v)                                                                                                    \
     v = CLAMPED(T, v, 80.0f);                                                                                          \
     T e = exp_##T(-v);                                                                                                 \
     T s = 1.0f / (1.0f + e);                                                                                           \
@@ -38,7 +38,7 @@
 #endif
 static inline float slope(float v)
 {
-    SLOPE(float)
+    SLOPE(float, v)
     return v;
 }
 
@@ -46,7 +46,7 @@ static inline float slope(float v)
 static inline struct wide wide_slope(struct wide value)
 {
     float16 v = value.v;
-    SLOPE(float16)
+    SLOPE(float16, v)
     return WIDE(v);
 }
 

@@ -15,6 +15,7 @@
  * computes whole rows.
  *
  * No macros. */
+#include "include/states.cl"
 
 static inline float with(float m, float x, float t)
 {
@@ -35,36 +36,27 @@ static inline struct wide wide_with(struct wide m, struct wide x, float t)
         const __global int *positions, int positions_offset, int positions_stride, int rows, int columns,    \
         int cache_rows_total
 
-/* Finds the row of means that row r continues, or null; and the row that stores its mean. */
-#define FIND_MEANS                                                                                           \
-    int position = max(positions[positions_offset + r], 0);                                                  \
-    int parent = position > 0 ? parents[parents_offset + r] : -1;                                            \
-    int own = cache_rows[cache_rows_offset + r];                                                             \
-    float t = (float)position;                                                                               \
-    const __global float *from = parent >= 0 && parent < cache_rows_total                                    \
-                                     ? before + before_offset + (size_t)parent * before_stride               \
-                                     : 0;                                                                    \
-    __global float *to =                                                                                     \
-        own >= 0 && own < cache_rows_total ? next + next_offset + (size_t)own * next_stride : 0;             \
-    const __global float *in = x + x_offset + (size_t)r * x_stride;                                          \
-    __global float *out = m + m_offset + (size_t)r * m_stride;
-
 CPU_KERNEL void average_step_cpu(STEP_ARGUMENTS)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
-        FIND_MEANS
+        int position = max(positions[positions_offset + r], 0), parent = position > 0 ? parents[parents_offset + r] : -1;
+        const struct states means = find_states(before + before_offset, before_stride, parent, next + next_offset,
+                                                next_stride, cache_rows[cache_rows_offset + r], cache_rows_total);
+        const __global float *in = x + x_offset + (size_t)r * x_stride;
+        __global float *out = m + m_offset + (size_t)r * m_stride;
+        float t = (float)position;
         int k = 0;
         for (; k + 16 <= columns; k += 16) {
-            float16 mean = with16(from ? vload16(0, from + k) : (float16)(0.0f), vload16(0, in + k), t);
-            if (to) {
-                vstore16(mean, 0, to + k);
+            float16 mean = with16(means.from ? vload16(0, means.from + k) : (float16)(0.0f), vload16(0, in + k), t);
+            if (means.to) {
+                vstore16(mean, 0, means.to + k);
             }
             vstore16(mean, 0, out + k);
         }
         for (; k < columns; k++) {
-            float mean = with(from ? from[k] : 0.0f, in[k], t);
-            if (to) {
-                to[k] = mean;
+            float mean = with(means.from ? means.from[k] : 0.0f, in[k], t);
+            if (means.to) {
+                means.to[k] = mean;
             }
             out[k] = mean;
         }
@@ -74,11 +66,16 @@ CPU_KERNEL void average_step_cpu(STEP_ARGUMENTS)
 GPU_KERNEL void average_step_gpu(STEP_ARGUMENTS)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
-        FIND_MEANS
+        int position = max(positions[positions_offset + r], 0), parent = position > 0 ? parents[parents_offset + r] : -1;
+        const struct states means = find_states(before + before_offset, before_stride, parent, next + next_offset,
+                                                next_stride, cache_rows[cache_rows_offset + r], cache_rows_total);
+        const __global float *in = x + x_offset + (size_t)r * x_stride;
+        __global float *out = m + m_offset + (size_t)r * m_stride;
+        float t = (float)position;
         for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
-            float mean = with(from ? from[k] : 0.0f, in[k], t);
-            if (to) {
-                to[k] = mean;
+            float mean = with(means.from ? means.from[k] : 0.0f, in[k], t);
+            if (means.to) {
+                means.to[k] = mean;
             }
             out[k] = mean;
         }
@@ -90,27 +87,22 @@ GPU_KERNEL void average_step_gpu(STEP_ARGUMENTS)
         const __global int *ranges, int ranges_offset, int ranges_stride, int sequences, int columns,        \
         int rows
 
-/* Finds the rows of sequence b, clipped to the matrix. */
-#define FIND_ROWS                                                                                            \
-    const __global int *range = ranges + ranges_offset + (size_t)b * ranges_stride;                          \
-    int first = max(range[0], 0), end = min(range[0] + range[1], rows);
-
 CPU_KERNEL void average_forward_cpu(FORWARD_ARGUMENTS)
 {
     for (int b = (int)get_group_id(0); b < sequences; b += (int)get_num_groups(0)) {
-        FIND_ROWS
+        const struct sequence all = find_sequence(ranges + ranges_offset + (size_t)b * ranges_stride, rows);
         int k = 0;
         for (; k + 16 <= columns; k += 16) {
             float16 mean = (float16)(0.0f);
-            for (int n = first; n < end; n++) {
-                mean = with16(mean, vload16(0, x + x_offset + (size_t)n * x_stride + k), (float)(n - first));
+            for (int n = all.first; n < all.end; n++) {
+                mean = with16(mean, vload16(0, x + x_offset + (size_t)n * x_stride + k), (float)(n - all.first));
                 vstore16(mean, 0, m + m_offset + (size_t)n * m_stride + k);
             }
         }
         for (; k < columns; k++) {
             float mean = 0.0f;
-            for (int n = first; n < end; n++) {
-                mean = with(mean, x[x_offset + (size_t)n * x_stride + k], (float)(n - first));
+            for (int n = all.first; n < all.end; n++) {
+                mean = with(mean, x[x_offset + (size_t)n * x_stride + k], (float)(n - all.first));
                 m[m_offset + (size_t)n * m_stride + k] = mean;
             }
         }
@@ -121,10 +113,10 @@ GPU_KERNEL void average_forward_gpu(FORWARD_ARGUMENTS)
 {
     int k = (int)(get_group_id(1) * GROUP + get_local_id(0));
     for (int b = (int)get_group_id(0); b < sequences && k < columns; b += (int)get_num_groups(0)) {
-        FIND_ROWS
+        const struct sequence all = find_sequence(ranges + ranges_offset + (size_t)b * ranges_stride, rows);
         float mean = 0.0f;
-        for (int n = first; n < end; n++) {
-            mean = with(mean, x[x_offset + (size_t)n * x_stride + k], (float)(n - first));
+        for (int n = all.first; n < all.end; n++) {
+            mean = with(mean, x[x_offset + (size_t)n * x_stride + k], (float)(n - all.first));
             m[m_offset + (size_t)n * m_stride + k] = mean;
         }
     }
@@ -147,17 +139,14 @@ static inline struct wide wide_gated(struct wide g, struct wide x)
         int gates_stride, const __global float *residual, int residual_offset, int residual_stride,          \
         int rows, int columns
 
-#define FIND_GATES                                                                                           \
-    const __global float *own = x + x_offset + (size_t)r * x_stride;                                         \
-    const __global float *mean = h + h_offset + (size_t)r * h_stride;                                        \
-    const __global float *g = gates + gates_offset + (size_t)r * gates_stride;                               \
-    const __global float *added = residual + residual_offset + (size_t)r * residual_stride;                  \
-    __global float *out = y + y_offset + (size_t)r * y_stride;
-
 CPU_KERNEL void average_gate_cpu(GATE_ARGUMENTS)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
-        FIND_GATES
+        const __global float *own = x + x_offset + (size_t)r * x_stride;
+        const __global float *mean = h + h_offset + (size_t)r * h_stride;
+        const __global float *g = gates + gates_offset + (size_t)r * gates_stride;
+        const __global float *added = residual + residual_offset + (size_t)r * residual_stride;
+        __global float *out = y + y_offset + (size_t)r * y_stride;
         int k = 0;
         for (; k + 16 <= columns; k += 16) {
             float16 sum = gated16(vload16(0, g + k), vload16(0, own + k)) +
@@ -173,7 +162,11 @@ CPU_KERNEL void average_gate_cpu(GATE_ARGUMENTS)
 GPU_KERNEL void average_gate_gpu(GATE_ARGUMENTS)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
-        FIND_GATES
+        const __global float *own = x + x_offset + (size_t)r * x_stride;
+        const __global float *mean = h + h_offset + (size_t)r * h_stride;
+        const __global float *g = gates + gates_offset + (size_t)r * gates_stride;
+        const __global float *added = residual + residual_offset + (size_t)r * residual_stride;
+        __global float *out = y + y_offset + (size_t)r * y_stride;
         for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
             out[k] = gated(g[k], own[k]) + gated(g[columns + k], mean[k]) + added[k];
         }

@@ -15,19 +15,22 @@
         const __global int *starts, int starts_offset, const __global int *counts, int counts_offset,                  \
         const __global float *bias, int words, int listed, int rows, int columns, int inputs, float scale
 
-/* Finds word j of row r, or -1. */
-#define FIND_WORD(j)                                                                                                   \
-    int place = starts[starts_offset + r] + (j);                                                                       \
-    int word = (j) < counts[counts_offset + r] && place >= 0 && place < listed ? ids[ids_offset + place] : -1;         \
-    word = word < words ? word : -1;
+/* Returns word j of a row, whose `count` of the `listed` ids begin at `start`, or -1. */
+static inline int find_word(const __global int *ids, int listed, int start, int count, int j, int words)
+{
+    int place = start + j;
+    int word = j < count && place >= 0 && place < listed ? ids[place] : -1;
+    return word < words ? word : -1;
+}
 
 CPU_KERNEL void shortlist_logits_cpu(LOGITS_ARGUMENTS)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
         const __global float *in = x + x_offset + (size_t)r * x_stride;
         __global float *out = logits + logits_offset + (size_t)r * logits_stride;
+        int start = starts[starts_offset + r], count = counts[counts_offset + r];
         for (int j = 0; j < columns; j++) {
-            FIND_WORD(j)
+            int word = find_word(ids + ids_offset, listed, start, count, j, words);
             if (word < 0) {
                 out[j] = -INFINITY;
                 continue;
@@ -56,7 +59,8 @@ GPU_KERNEL void shortlist_logits_gpu(LOGITS_ARGUMENTS)
     int j = (int)(get_group_id(1) * GROUP + get_local_id(0));
     for (int r = (int)get_group_id(0); r < rows && j < columns; r += (int)get_num_groups(0)) {
         const __global float *in = x + x_offset + (size_t)r * x_stride;
-        FIND_WORD(j)
+        int start = starts[starts_offset + r], count = counts[counts_offset + r];
+        int word = find_word(ids + ids_offset, listed, start, count, j, words);
         const __global float *w = weight + weight_offset + (size_t)max(word, 0) * weight_stride;
         float4 sum = (float4)(0.0f);
         for (int k = 0; k < inputs && word >= 0; k += 4) {

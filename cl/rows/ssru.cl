@@ -12,6 +12,7 @@
  * columns of a sequence, one per work-item.
  *
  * No macros. */
+#include "include/states.cl"
 
 static inline float after(float g, float z, float c)
 {
@@ -46,34 +47,28 @@ static inline struct wide wide_positive(struct wide c)
         const __global int *parents, int parents_offset, int parents_stride, const __global int *positions,            \
         int positions_offset, int positions_stride, int rows, int columns, int cache_rows_total
 
-/* Finds the row of states that row r continues, or null; and the row that stores its state. */
-#define FIND_STATES                                                                                                    \
-    int parent = positions[positions_offset + r] > 0 ? parents[parents_offset + r] : -1;                               \
-    int own = cache_rows[cache_rows_offset + r];                                                                       \
-    const __global float *from =                                                                                       \
-        parent >= 0 && parent < cache_rows_total ? before + before_offset + (size_t)parent * before_stride : 0;        \
-    __global float *to = own >= 0 && own < cache_rows_total ? next + next_offset + (size_t)own * next_stride : 0;      \
-    const __global float *g = projected + projected_offset + (size_t)r * projected_stride;                             \
-    const __global float *added = residual + residual_offset + (size_t)r * residual_stride;                            \
-    __global float *out = y + y_offset + (size_t)r * y_stride;
-
 CPU_KERNEL void ssru_step_cpu(STEP_ARGUMENTS)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
-        FIND_STATES
+        int parent = positions[positions_offset + r] > 0 ? parents[parents_offset + r] : -1;
+        const struct states states = find_states(before + before_offset, before_stride, parent, next + next_offset,
+                                                 next_stride, cache_rows[cache_rows_offset + r], cache_rows_total);
+        const __global float *g = projected + projected_offset + (size_t)r * projected_stride;
+        const __global float *added = residual + residual_offset + (size_t)r * residual_stride;
+        __global float *out = y + y_offset + (size_t)r * y_stride;
         int k = 0;
         for (; k + 16 <= columns; k += 16) {
-            float16 c = from ? vload16(0, from + k) : (float16)(0.0f);
+            float16 c = states.from ? vload16(0, states.from + k) : (float16)(0.0f);
             c = after16(vload16(0, g + k), vload16(0, g + columns + k), c);
-            if (to) {
-                vstore16(c, 0, to + k);
+            if (states.to) {
+                vstore16(c, 0, states.to + k);
             }
             vstore16(positive16(c) + vload16(0, added + k), 0, out + k);
         }
         for (; k < columns; k++) {
-            float c = after(g[k], g[columns + k], from ? from[k] : 0.0f);
-            if (to) {
-                to[k] = c;
+            float c = after(g[k], g[columns + k], states.from ? states.from[k] : 0.0f);
+            if (states.to) {
+                states.to[k] = c;
             }
             out[k] = positive(c) + added[k];
         }
@@ -83,11 +78,16 @@ CPU_KERNEL void ssru_step_cpu(STEP_ARGUMENTS)
 GPU_KERNEL void ssru_step_gpu(STEP_ARGUMENTS)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
-        FIND_STATES
+        int parent = positions[positions_offset + r] > 0 ? parents[parents_offset + r] : -1;
+        const struct states states = find_states(before + before_offset, before_stride, parent, next + next_offset,
+                                                 next_stride, cache_rows[cache_rows_offset + r], cache_rows_total);
+        const __global float *g = projected + projected_offset + (size_t)r * projected_stride;
+        const __global float *added = residual + residual_offset + (size_t)r * residual_stride;
+        __global float *out = y + y_offset + (size_t)r * y_stride;
         for (int k = (int)get_local_id(0); k < columns; k += GROUP) {
-            float c = after(g[k], g[columns + k], from ? from[k] : 0.0f);
-            if (to) {
-                to[k] = c;
+            float c = after(g[k], g[columns + k], states.from ? states.from[k] : 0.0f);
+            if (states.to) {
+                states.to[k] = c;
             }
             out[k] = positive(c) + added[k];
         }
@@ -99,19 +99,14 @@ GPU_KERNEL void ssru_step_gpu(STEP_ARGUMENTS)
         int projected_stride, const __global float *residual, int residual_offset, int residual_stride,                \
         const __global int *ranges, int ranges_offset, int ranges_stride, int sequences, int columns, int rows
 
-/* Finds the rows of sequence b, clipped to the matrix. */
-#define FIND_ROWS                                                                                                      \
-    const __global int *range = ranges + ranges_offset + (size_t)b * ranges_stride;                                    \
-    int first = max(range[0], 0), end = min(range[0] + range[1], rows);
-
 CPU_KERNEL void ssru_forward_cpu(FORWARD_ARGUMENTS)
 {
     for (int b = (int)get_group_id(0); b < sequences; b += (int)get_num_groups(0)) {
-        FIND_ROWS
+        const struct sequence all = find_sequence(ranges + ranges_offset + (size_t)b * ranges_stride, rows);
         int k = 0;
         for (; k + 16 <= columns; k += 16) {
             float16 c = (float16)(0.0f);
-            for (int n = first; n < end; n++) {
+            for (int n = all.first; n < all.end; n++) {
                 const __global float *g = projected + projected_offset + (size_t)n * projected_stride + k;
                 c = after16(vload16(0, g), vload16(0, g + columns), c);
                 float16 added = vload16(0, residual + residual_offset + (size_t)n * residual_stride + k);
@@ -120,7 +115,7 @@ CPU_KERNEL void ssru_forward_cpu(FORWARD_ARGUMENTS)
         }
         for (; k < columns; k++) {
             float c = 0.0f;
-            for (int n = first; n < end; n++) {
+            for (int n = all.first; n < all.end; n++) {
                 const __global float *g = projected + projected_offset + (size_t)n * projected_stride + k;
                 c = after(g[0], g[columns], c);
                 y[y_offset + (size_t)n * y_stride + k] =
@@ -134,9 +129,9 @@ GPU_KERNEL void ssru_forward_gpu(FORWARD_ARGUMENTS)
 {
     int k = (int)(get_group_id(1) * GROUP + get_local_id(0));
     for (int b = (int)get_group_id(0); b < sequences && k < columns; b += (int)get_num_groups(0)) {
-        FIND_ROWS
+        const struct sequence all = find_sequence(ranges + ranges_offset + (size_t)b * ranges_stride, rows);
         float c = 0.0f;
-        for (int n = first; n < end; n++) {
+        for (int n = all.first; n < all.end; n++) {
             const __global float *g = projected + projected_offset + (size_t)n * projected_stride + k;
             c = after(g[0], g[columns], c);
             y[y_offset + (size_t)n * y_stride + k] =

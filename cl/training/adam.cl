@@ -24,16 +24,21 @@ static void group_stretches(int *first, int *last, int n)
         __global float *dw, int dw_offset, int n, float gradient_scale, float coupled_decay, float take1, float beta2, \
         float take2, float root, float epsilon, float kept, float step
 
-#define ADAM_STEP(T, w, m, v, dw)                                                                                      \
+struct adam {
+    float gradient_scale, coupled_decay, take1, beta2, take2, root, epsilon, kept, step;
+};
+
+#define ADAM_STEP(T, adam, w, m, v, dw)                                                                                \
     {                                                                                                                  \
-        T g = fma_##T((T)(coupled_decay), w, gradient_scale * dw);                                                     \
-        m = fma_##T((T)(take1), g - m, m);                                                                             \
-        v = fma_##T(take2 * g, g, beta2 * v);                                                                          \
-        w = fma_##T((T)(-step), m / fma_##T(sqrt_##T(v), (T)(root), (T)(epsilon)), kept * w);                          \
+        T g = fma_##T((T)(adam.coupled_decay), w, adam.gradient_scale * dw);                                           \
+        m = fma_##T((T)(adam.take1), g - m, m);                                                                        \
+        v = fma_##T(adam.take2 * g, g, adam.beta2 * v);                                                                \
+        w = fma_##T((T)(-adam.step), m / fma_##T(sqrt_##T(v), (T)(adam.root), (T)(adam.epsilon)), adam.kept * w);      \
     }
 
 CPU_KERNEL void adam_update_cpu(ADAM_ARGUMENTS)
 {
+    const struct adam adam = {gradient_scale, coupled_decay, take1, beta2, take2, root, epsilon, kept, step};
     w += w_offset, m += m_offset, v += v_offset, dw += dw_offset;
     int first_stretch, last_stretch;
     group_stretches(&first_stretch, &last_stretch, n);
@@ -42,7 +47,7 @@ CPU_KERNEL void adam_update_cpu(ADAM_ARGUMENTS)
         int i = first;
         for (; i + 16 <= end; i += 16) {
             float16 a = vload16(0, w + i), b = vload16(0, m + i), c = vload16(0, v + i), d = vload16(0, dw + i);
-            ADAM_STEP(float16, a, b, c, d)
+            ADAM_STEP(float16, adam, a, b, c, d)
             vstore16(a, 0, w + i);
             vstore16(b, 0, m + i);
             vstore16(c, 0, v + i);
@@ -50,7 +55,7 @@ CPU_KERNEL void adam_update_cpu(ADAM_ARGUMENTS)
         }
         for (; i < end; i++) {
             float a = w[i], b = m[i], c = v[i], d = dw[i];
-            ADAM_STEP(float, a, b, c, d)
+            ADAM_STEP(float, adam, a, b, c, d)
             w[i] = a;
             m[i] = b;
             v[i] = c;
@@ -61,6 +66,7 @@ CPU_KERNEL void adam_update_cpu(ADAM_ARGUMENTS)
 
 GPU_KERNEL void adam_update_gpu(ADAM_ARGUMENTS)
 {
+    const struct adam adam = {gradient_scale, coupled_decay, take1, beta2, take2, root, epsilon, kept, step};
     w += w_offset, m += m_offset, v += v_offset, dw += dw_offset;
     int first_stretch, last_stretch;
     group_stretches(&first_stretch, &last_stretch, n);
@@ -70,7 +76,7 @@ GPU_KERNEL void adam_update_gpu(ADAM_ARGUMENTS)
             int left = end - i;
             float4 a = load_quad(w + i, left, 0.0f), b = load_quad(m + i, left, 0.0f);
             float4 c = load_quad(v + i, left, 0.0f), d = load_quad(dw + i, left, 0.0f);
-            ADAM_STEP(float4, a, b, c, d)
+            ADAM_STEP(float4, adam, a, b, c, d)
             store_quad(a, w + i, left);
             store_quad(b, m + i, left);
             store_quad(c, v + i, left);

@@ -9,8 +9,8 @@ struct clf__place {
 };
 
 #ifdef __OPENCL_C_VERSION__
-/* The address of a row of a buffer, with the offset and stride in the argument `sizes`. */
-#define ROW(buffer, row) ((buffer) + sizes.buffer.offset + (size_t)(row)*sizes.buffer.stride)
+/* The address of a row of a buffer, whose struct clf__place is the member of `sizes` of the same name. */
+#define ROW(sizes, buffer, row) ((buffer) + (sizes).buffer.offset + (size_t)(row) * (sizes).buffer.stride)
 #endif
 
 /* The arguments of cl/attention/attention.cl and of attention_step.cl for rows. Only the latter uses
