@@ -17,7 +17,7 @@ enum { MAX_FOLDERS = 32, MAX_SOURCE = 1 << 20 };
 
 static struct {
     char path[48]; /* relative to lib/ */
-    int level;     /* of the table, times MAX_FOLDERS, plus the number of "then" before a part */
+    int level;     /* level in the table * MAX_FOLDERS + number of "then" before the part */
     int is_flat;   /* its subfolders are entries of their own */
 } folders[MAX_FOLDERS];
 static int folder_count;
@@ -54,7 +54,7 @@ static void read_parts(const char *folder, int level, const char *content)
     }
 }
 
-/* Reads the table of lib/README.md: lines such as "| base/ | 0 | what it holds |". */
+/* Reads the table of lib/README.md: lines such as "| base/ | 0 | utilities |". */
 static int read_folders(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static int check_system_include(const char *path, const char *name)
     int in_opencl = strncmp(path, "runtime/opencl/", strlen("runtime/opencl/")) == 0;
     if (strncmp(name, "clblast", 7) == 0) {
         clblast_files++;
-        return clblast_files > 1 ? report(path, name, "one file alone includes CLBlast's header") : 0;
+        return clblast_files > 1 ? report(path, name, "only one file includes CLBlast's header") : 0;
     }
     return strncmp(name, "CL/", 3) == 0 && !in_opencl
                ? report(path, name, "only lib/runtime/opencl includes OpenCL's headers")

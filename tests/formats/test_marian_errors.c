@@ -1,4 +1,4 @@
-/* Marian folders that are refused, and the messages that name what is not supported. */
+/* Unsupported Marian folders are rejected with messages that name the unsupported feature. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -59,7 +59,7 @@ static void join(const void *state, const struct clf__token_list *tokens)
     clf__free(items);
 }
 
-/* The text's own words are joined too, as a model may generate anything. */
+/* The words of the text are joined, too, as a model may generate any token. */
 static void use_text(const void *state, const char *text, size_t size)
 {
     struct clf__token_list cut = {.count = 0}, words = {.count = 0};

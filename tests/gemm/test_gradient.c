@@ -155,7 +155,7 @@ static void bits_do_not_depend_on_the_batch(void **state)
     }
 }
 
-/* An infinity affects what it meets, but not the padding of the gradient. */
+/* An infinity affects the sums that contain it, but not the padding of the gradient. */
 static void check_gradient_not_finite(struct clf_device *device, enum clf__precision precision)
 {
     enum { ROWS = 20, OUTPUTS = 40, INPUTS = 70 };

@@ -223,8 +223,8 @@ static void test_extremes(void **state)
     clf_device_close(device);
 }
 
-/* Tables are as long as the sequences in use, whatever the configuration says, and grow with them; existing
- * rows do not change. */
+/* Tables are as long as the longest sequence, not as the configuration permits, and grow without changing
+ * rows. */
 static void test_tables_of_what_is_used(void **state)
 {
     (void)state;

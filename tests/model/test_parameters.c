@@ -105,7 +105,7 @@ static void test_every_fixture(void **state)
     assert_string_equal(folder_logged, "");
 }
 
-/* Where each architecture stores a parameter. */
+/* The stored name of a parameter in each architecture. */
 static void test_names(void **state)
 {
     (void)state;

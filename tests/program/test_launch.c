@@ -162,7 +162,7 @@ static void test_too_large(void **state)
                      CLF_DEVICE_MEMORY, "(--precision fp16 or int8), or use a device with more memory");
         assert_fails(clf__buffer_create(&buffer, device, SIZE_MAX, "everything"), CLF_DEVICE_MEMORY,
                      clf_device_describe(device)->name);
-        clf__device_fail_at(1); /* the driver rejects what the own check accepted */
+        clf__device_fail_at(1); /* the driver rejects a size that passed the check */
         assert_fails(clf__buffer_create(&buffer, device, 64, "a few bytes"), CLF_DEVICE_MEMORY,
                      "CL_OUT_OF_HOST_MEMORY");
         clf__device_fail_at(0);

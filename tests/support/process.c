@@ -53,7 +53,7 @@ void process_remove(const char *folder, const char *name)
 void process_write(const char *folder, const char *name, const void *bytes, size_t size)
 {
     char *path = process_format("%s/%s", folder, name);
-    unlink(path); /* of a link, whose target must not change */
+    unlink(path); /* a link is replaced, so that its target does not change */
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
@@ -199,7 +199,7 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Prints the report of a sanitizer in the child: the status alone would not explain the failure. */
+/* Prints the report of a sanitizer in the child: the status does not explain the failure. */
 static void show_sanitizer(const char *errors)
 {
     if (strstr(errors, "Sanitizer") != NULL) {
@@ -289,7 +289,7 @@ const char *const *process_verbs(void)
     assert_non_null(examples);
     *examples = '\0';
     for (char *line; (line = strtok_r(help, "\n", &help)) != NULL;) {
-        if (strncmp(line, "  ", 2) == 0) { /* an indented line: the verb, then what it does */
+        if (strncmp(line, "  ", 2) == 0) { /* indented: the verb and its summary */
             assert_true(count < MOST_VERBS);
             line[2 + strcspn(line + 2, " ")] = '\0';
             verbs[count++] = line + 2;

@@ -28,7 +28,7 @@ struct process {
     const char *output_path; /* redirects standard output; may be NULL */
     int keeps_kernels;       /* clformer's kernel cache is enabled, not only the driver's */
     int has_closed_output;   /* standard output is a pipe without a reader */
-    int closed[3];           /* whether standard input, output and error are closed */
+    int closed[3];           /* non-zero: standard input, output, error is closed */
     int signal_when_started; /* signal to send after the first output on standard error, while the input is
                                 still open; 0: none */
 };

@@ -448,8 +448,8 @@ static char *decode(const char *recording)
     return path;
 }
 
-/* What FFmpeg reads has the transcript of the WAV file with the same samples, from standard input too; and
- * FFmpeg's own messages are not shown. */
+/* A recording that FFmpeg reads, from a file or standard input, has the transcript of the WAV file with the
+ * same samples. Messages of FFmpeg are not shown. */
 static void test_ffmpeg(void **state)
 {
     (void)state;
