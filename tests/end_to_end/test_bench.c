@@ -298,7 +298,7 @@ static void test_shapes(void **state)
     (void)state;
     static const struct {
         const char *call, *op, *shapes[2];
-    } cases[] = {{"products --precision fp16 --shape 33x64x96,1x32x16",
+    } cases[] = {{"gemm --precision fp16 --shape 33x64x96,1x32x16",
                   "matrix product",
                   {"33 x 64 x 96", "1 x 32 x 16"}},
                  {"attention --shape 2x20x3x48,1x9x2x64",

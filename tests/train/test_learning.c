@@ -98,7 +98,7 @@ static void test_speech_trains(void **state)
     assert_ok(digits_train(output, task.logs));
     assert_int_equal(task.logs->start.pairs, 3);
     assert_int_equal(task.logs->start.left_out_broken, 1);
-    assert_non_null(strstr(task.warnings, "because it is broken: line 4 of "));
+    assert_non_null(strstr(task.warnings, "lines (invalid): line 4 of "));
     assert_true(task.logs->validations[task.logs->validation_count - 1].loss < task.logs->updates[0].loss);
 }
 

@@ -196,6 +196,10 @@ void log_to_stderr(const struct flags *flags);
  * SIGHUP set a flag that stops the work, except signals that the parent process ignored; otherwise they end
  * the process. */
 void signals_catch(int stops_work);
+/* Call at the end of standard input. When Open MPI's mpirun is stopped, it closes the standard input of its
+ * ranks and sends SIGCONT, but SIGTERM only a second later; waits for that signal, because the input may be
+ * truncated. */
+void signals_await_stop(void);
 int signals_interrupted(void *unused);
 /* With by_signal 1, signals_finish() ends the process by SIGPIPE if standard output was closed, as other
  * commands do in a pipe to `head`. One of several ranks passes 0, because mpirun would report a crash. */

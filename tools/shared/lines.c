@@ -147,6 +147,9 @@ static int fill(struct line_reader *reader)
     }
     reader->filled += count > 0 ? (size_t)count : 0;
     reader->ended = count <= 0;
+    if (reader->ended && reader->descriptor == STDIN_FILENO) {
+        signals_await_stop();
+    }
     clf_status status =
         reader->bytes == 0 ? clf__utf8_check_start(reader->name, reader->buffer, reader->filled) : CLF_OK;
     return status == CLF_OK ? EXIT_DONE : report_failure(status);

@@ -4,12 +4,15 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/status.h"
+#include "runtime/cluster/ranks.h"
 #include "shared/command.h"
 
 static volatile sig_atomic_t interrupted; /* signal that interrupted the process, or 0 */
+static volatile sig_atomic_t continued;   /* SIGCONT has arrived */
 static int is_pipe_known, ends_by_pipe;   /* SIGPIPE was not ignored at the start of the process */
 static int is_output_closed;              /* the reader of standard output is gone */
 
@@ -21,6 +24,12 @@ static void ask_to_stop(int signal_number)
         raise(signal_number);
     }
     interrupted = signal_number;
+}
+
+static void note_continued(int signal_number)
+{
+    (void)signal_number;
+    continued = 1;
 }
 
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
@@ -55,6 +64,10 @@ void signals_catch(int stops_work)
             catch_stop(i);
         }
     }
+    if (stops_work && clf__ranks_started()) {
+        const struct sigaction note = {.sa_handler = note_continued};
+        sigaction(SIGCONT, &note, NULL);
+    }
     struct sigaction pipes, action = {.sa_handler = SIG_IGN};
     if (sigaction(SIGPIPE, &action, &pipes) == 0 && !is_pipe_known) {
         is_pipe_known = 1;
@@ -69,6 +82,18 @@ int signals_interrupted(void *unused)
         catch_again();
     }
     return interrupted != 0;
+}
+
+void signals_await_stop(void)
+{
+    enum { STEP_NANOSECONDS = 50000000, MOST_STEPS = 40 };
+    if (!clf__ranks_started()) {
+        return;
+    }
+    for (int i = 0; !signals_interrupted(NULL) && (i == 0 || continued) && i < MOST_STEPS; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = STEP_NANOSECONDS}, NULL);
+    }
+    continued = 0;
 }
 
 void signals_end_quietly(int by_signal)
