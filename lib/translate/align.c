@@ -59,7 +59,7 @@ static void free_maps(struct clf__session_maps *maps)
 static void find_text(int *first, int *last, const struct clf_translator *translator,
                       const struct clf__source *source)
 {
-    const struct clf__framing *framing = &translator->framing;
+    const struct clf__framing *framing = &translator->settings->framing;
     *first = 0;
     *last = source->length;
     for (int i = 0; source->frames == NULL && i < CLF__MOST_FRAMING; i++) {
@@ -94,7 +94,7 @@ static clf_status attend(const struct clf__session_maps *maps, struct clf_transl
     struct clf__sequences sources = {1, (int[]){0, source->length}, source->ids.data, source->frames};
     int32_t *inputs;
     CLF__TRY(clf__allocate(&inputs, (size_t)hypothesis->count, sizeof *inputs));
-    inputs[0] = translator->decoder_start_id;
+    inputs[0] = translator->settings->decoder_start_id;
     memcpy(inputs + 1, hypothesis->ids, (size_t)(hypothesis->count - 1) * sizeof *inputs);
     struct clf__sequences targets = {1, (int[]){0, hypothesis->count}, inputs, NULL};
     clf_status status = clf__session_attend_source(translator->align_session, &sources, maps);
@@ -139,7 +139,7 @@ clf_status clf__links_find(int **links, struct clf_translator *translator, const
 clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
                       const struct clf__source *source)
 {
-    const struct clf_translate_options *options = &translator->options;
+    const struct clf_translate_options *options = &translator->settings->options;
     const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
     struct clf__attention_heads selection = {options->alignment_layer, 0};
     clf__free(hypothesis->alignment); /* may hold an alignment from a translator whose device failed */

@@ -14,13 +14,13 @@ struct branches {
 
 static int goes_on(const struct clf_translator *translator, const struct clf_hypothesis *start)
 {
-    return start->count < translator->search.max_length;
+    return start->count < translator->settings->search.max_length;
 }
 
 static clf_status list_branches(struct branches *branches, const struct clf_translator *translator,
                                 const struct clf__request *request, const struct clf_translation *starts)
 {
-    size_t most = (size_t)request->count * (size_t)translator->options.alternatives;
+    size_t most = (size_t)request->count * (size_t)translator->settings->options.alternatives;
     CLF__TRY(clf__allocate(&branches->lines, most, sizeof *branches->lines));
     CLF__TRY(clf__allocate(&branches->begun, most, sizeof *branches->begun));
     for (int line = 0; line < request->count; line++) {
@@ -104,7 +104,7 @@ clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_
 {
     struct branches branches = {.count = 0};
     struct clf_translation *starts;
-    CLF__TRY(clf__translator_check_start(translator));
+    CLF__TRY(clf__settings_check_start(translator->settings));
     CLF__TRY(clf__translate(&starts, translator->starts, request));
     clf_status status = go_on(&branches, translator, request, starts);
     for (struct clf_translator *each = translator; each != NULL; each = each->next) {

@@ -22,7 +22,7 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
     if (target != NULL) {
         double start = clf__seconds();
         int cut;
-        CLF__TRY(clf__target_read(ids, &cut, translator, target));
+        CLF__TRY(clf__target_read(ids, &cut, translator->settings, target));
         warn_of_cut("target", "tokens", cut, translator->model->info.max_target_length);
         translator->times.tokenize += clf__seconds() - start;
         return CLF_OK;
@@ -139,7 +139,7 @@ static clf_status make_maps(struct clf_attention_maps *maps, struct clf_translat
     maps->target_count = target->count;
     /* Inputs are the labels shifted by one: start token first, without the last label. */
     memmove(target->data + 1, target->data, (size_t)(target->count - 1) * sizeof *target->data);
-    target->data[0] = translator->decoder_start_id;
+    target->data[0] = translator->settings->decoder_start_id;
     CLF__TRY(name_tokens(maps, translator->model, source, target->data));
     CLF__TRY(allocate_maps(maps, config));
     return run(maps, translator, source, target->data);
@@ -148,7 +148,7 @@ static clf_status make_maps(struct clf_attention_maps *maps, struct clf_translat
 static clf_status read_source(struct clf__source *out, const struct clf_translator *translator,
                               const struct clf_line *line)
 {
-    CLF__TRY(clf__source_read(out, translator, line));
+    CLF__TRY(clf__source_read(out, translator->settings, translator->frame_maker, line));
     warn_of_cut("source", out->frames != NULL ? "frames" : "tokens", out->cut_from,
                 translator->model->info.max_source_length);
     return out->length > 0 ? CLF_OK
@@ -192,7 +192,7 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
         return clf__fail(CLF_BAD_ARGUMENT, "source: is NULL; pass a source");
     }
     CLF__TRY(clf__translator_begin(translator));
-    clf_status status = clf__translator_check_start(translator);
+    clf_status status = clf__settings_check_start(translator->settings);
     if (status == CLF_OK) {
         status = attend(out, clf__worker_pool_available(translator), source, target);
     }

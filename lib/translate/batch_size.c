@@ -37,7 +37,7 @@ int clf__batch_lines_wanted(int batch_tokens)
 static struct clf__attention_heads coverage_heads(const struct clf_translator *translator)
 {
     const struct clf__config *config = &translator->model->transformer->config;
-    if (translator->search.coverage_penalty == 0.0) {
+    if (translator->settings->search.coverage_penalty == 0.0) {
         return (struct clf__attention_heads){0, 0};
     }
     if (config->alignment_layer == 0) {
@@ -49,8 +49,8 @@ static struct clf__attention_heads coverage_heads(const struct clf_translator *t
 
 struct clf__session_limits clf__translator_limits(const struct clf_translator *translator, int lines)
 {
-    const struct clf__search_options *search = &translator->search;
-    int longest = translator->source_length, budget = translator->options.batch_tokens;
+    const struct clf__search_options *search = &translator->settings->search;
+    int longest = translator->source_length, budget = translator->batch_tokens;
     int rows = clf__search_rows(search);
     struct clf__attention_heads selection = coverage_heads(translator);
     return (struct clf__session_limits){
@@ -60,10 +60,10 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
         .cache_rows = lines * rows,
         .positions = search->max_length,
         .candidates = clf__candidates_wanted(search),
-        .banned = lines * rows * translator->max_banned,
+        .banned = lines * rows * translator->settings->max_banned,
         .logits = clf__search_limits_for(search, lines).logits,
-        .shortlist_base = translator->candidates_base,
-        .shortlist_each = translator->candidates_each,
+        .shortlist_base = translator->settings->candidates_base,
+        .shortlist_each = translator->settings->candidates_each,
         .attention_layer = selection.layer,
         .attention_heads = selection.heads,
     };
@@ -92,7 +92,7 @@ static int usual_lines(const struct clf_translator *translator)
 {
     const struct clf_model_info *info = &translator->model->info;
     int length = info->feature_size > 0 ? info->max_source_length : USUAL_LINE_TOKENS;
-    return clf__max_int(translator->options.batch_tokens / length, 1);
+    return clf__max_int(translator->batch_tokens / length, 1);
 }
 
 /* Starts from the tuned number or the compute units, and halves the budget until the session of a full batch
@@ -101,7 +101,7 @@ static clf_status choose_tokens(struct clf_translator *translator)
 {
     struct clf_device *device = translator->model->transformer->device;
     const struct clf__caps *caps = clf__device_caps(device);
-    int *tokens = &translator->options.batch_tokens, has_room = 0;
+    int *tokens = &translator->batch_tokens, has_room = 0;
     int tuned = caps->variant == CLF_VARIANT_GPU ? caps->tuning.values[CLF__TUNABLE_BATCH_TOKENS] : 0;
     *tokens = tuned > 0 ? tuned : clf__batch_tokens_wanted(caps->variant, caps->compute_units);
     while (*tokens > LEAST_TOKENS && !has_room) {
@@ -165,18 +165,19 @@ clf_status clf__translator_ensure_lengths(struct clf_translator *first, int sour
 
 clf_status clf__translator_choose_batch(struct clf_translator *translator)
 {
-    int is_auto = translator->options.batch_tokens == 0;
+    int is_auto = translator->batch_tokens == 0;
     choose_lengths(translator);
     CLF__TRY(is_auto ? choose_tokens(translator) : CLF_OK);
-    int64_t beams = clf__search_rows(&translator->search), banned = translator->max_banned,
-            candidates = 2 * (int64_t)clf__candidates_wanted(&translator->search) + 4;
-    int64_t most = translator->options.batch_tokens / SHORT_LINE_TOKENS;
+    int64_t beams = clf__search_rows(&translator->settings->search),
+            banned = translator->settings->max_banned,
+            candidates = 2 * (int64_t)clf__candidates_wanted(&translator->settings->search) + 4;
+    int64_t most = translator->batch_tokens / SHORT_LINE_TOKENS;
     if (is_auto) {
-        most = clf__min_int64(most, clf__batch_lines_wanted(translator->options.batch_tokens));
+        most = clf__min_int64(most, clf__batch_lines_wanted(translator->batch_tokens));
     }
     most = clf__min_int64(most, MAX_STEP_VALUES / (beams * clf__max_int64(banned, candidates)));
-    if (clf__search_limits_for(&translator->search, 1).logits) {
-        most = clf__min_int64(most, MAX_STEP_LOGITS / (beams * translator->search.vocabulary));
+    if (clf__search_limits_for(&translator->settings->search, 1).logits) {
+        most = clf__min_int64(most, MAX_STEP_LOGITS / (beams * translator->settings->search.vocabulary));
     }
     return choose_lines(translator, (int)most);
 }

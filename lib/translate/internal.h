@@ -10,9 +10,8 @@
 #include "model/infer/session.h"
 #include "model/model.h"
 #include "text/batch.h"
-#include "text/shortlist.h"
-#include "text/tokenizers/tokenizer.h"
 #include "translate/batch_size.h"
+#include "translate/settings.h"
 #include "translate/times.h"
 
 /* Speed of a translator: tokens and seconds, weighted towards recent calls. */
@@ -25,29 +24,20 @@ struct clf_translator {
     struct clf_translator *next; /* next translator of the pool, on another device; NULL: none */
     struct clf__worker *worker;  /* the translator's worker during a call; otherwise NULL */
     struct clf__throughput pace;
-    struct clf_translate_options options;
-    struct clf__framing framing;       /* for the languages in the options */
-    struct clf__search_options search; /* `suppressed` owned */
-    struct clf__config task_config;    /* configuration of the selected task, with separate search lists */
-    char *source_prefix;               /* task prefix of each source; NULL: none */
-    int decoder_start_id;
-    int takes_start;                      /* the decoder starts with the first token of a line's prefix */
-    struct clf__shortlist *shortlist;     /* NULL: all words are candidates */
-    int candidates_base, candidates_each; /* bound on the number of candidates of a line */
-    int max_lines;                        /* maximum lines under search, or in a scored batch */
-    int source_length, target_length;     /* maximum lengths in the sessions, which grow with the lines */
-    int max_banned;                       /* maximum banned ids per row of a step */
-    struct clf__session *session;         /* for searching; created at the first translation */
-    struct clf__session *force_session;   /* for scoring; created at the first score */
-    struct clf__session *align_session;   /* for alignments; created for the lengths that occur */
+    struct clf__settings *settings;     /* owned by the first translator of a pool */
+    int batch_tokens;                   /* maximum source tokens in a batch */
+    int max_lines;                      /* maximum lines under search, or in a scored batch */
+    int source_length, target_length;   /* maximum lengths in the sessions, which grow with the lines */
+    struct clf__session *session;       /* for searching; created at the first translation */
+    struct clf__session *force_session; /* for scoring; created at the first score */
+    struct clf__session *align_session; /* for alignments; created for the lengths that occur */
     struct clf__session_limits align_limits;
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     struct clf_translator *starts;        /* finds the first tokens of alternatives; NULL: not requested */
     struct clf_stage_times times;
     struct clf_translator_device described; /* result of clf_translator_device_at() */
     struct clf_stage_times all_times;       /* in the first translator of a pool: the sum over all */
-    int warns_of_sentences; /* the warning about a line with several sentences was not logged yet */
-    atomic_int is_working;  /* set during a call, to detect calls from callbacks and other threads */
+    atomic_int is_working; /* set during a call, to detect calls from callbacks and other threads */
 };
 
 /* An encoded source: ids or frames. */
@@ -59,28 +49,23 @@ struct clf__source {
 };
 void clf__source_free(struct clf__source *source);
 
-/* Reads a line into a source, truncated to the model's limit. */
-clf_status clf__source_read(struct clf__source *out, const struct clf_translator *translator,
-                            const struct clf_line *line);
+/* Reads a line into a source, truncated to the model's limit. `frame_maker` is for recordings; NULL for text.
+ */
+clf_status clf__source_read(struct clf__source *out, const struct clf__settings *settings,
+                            struct clf__frame_maker *frame_maker, const struct clf_line *line);
 
 /* Prepends the task prefix to a line: returns the line itself, or *made, which the caller frees. */
-clf_status clf__source_text(struct clf_line *out, char **made, const struct clf_translator *translator,
+clf_status clf__source_text(struct clf_line *out, char **made, const struct clf__settings *settings,
                             const struct clf_line *line);
 
 /* Reads a given target: the forced first token, the tokens of the line and the end token, truncated to the
  * model's limit. *cut_from: as in struct clf_translation. */
-clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
+clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf__settings *settings,
                             const struct clf_line *line);
-
-/* Checks a translator's options; CLF_BAD_ARGUMENT names values out of range or in conflict. */
-clf_status clf__translator_check_options(const struct clf_translator *translator);
-
-/* Fails if the model's decoder can only start with a token from the line's prefix. */
-clf_status clf__translator_check_start(const struct clf_translator *translator);
 
 /* Reads a target prefix: the forced first token, then the tokens of the line, without the end token; empty
  * for an empty line. */
-clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *translator,
+clf_status clf__prefix_read(struct clf__ids *out, const struct clf__settings *settings,
                             const struct clf_line *line);
 
 /* Truncates ids to `limit`, keeping the last one (the end token). Returns the count before, or 0 if
@@ -137,9 +122,14 @@ struct clf__session_limits clf__translator_limits(const struct clf_translator *t
  * with usual lengths, because a model may allow far longer ones. Call between the batches of a call. */
 clf_status clf__translator_ensure_lengths(struct clf_translator *first, int source, int target);
 
-/* Sets max_lines, and options.batch_tokens if it is 0: the tuned or computed number, halved until the session
+/* Sets max_lines, and batch_tokens if the option is 0: the tuned or computed number, halved until the session
  * of a full batch fits the free memory. */
 clf_status clf__translator_choose_batch(struct clf_translator *translator);
+
+/* Create and free a translator for one device; the settings are borrowed. */
+clf_status clf__translator_create(struct clf_translator **out, struct clf_model *model,
+                                  struct clf__settings *settings);
+void clf__translator_free(struct clf_translator *translator);
 
 /* Begin and end a call that uses a translator. Beginning fails with CLF_BAD_ARGUMENT for a missing
  * translator, or for a call from the translator's own callback. */

@@ -8,7 +8,8 @@
 #include "base/options.h"
 #include "model/config/config.h"
 #include "model/config/task.h"
-#include "translate/internal.h"
+#include "model/transformer.h"
+#include "translate/settings.h"
 
 enum {
     MAX_BATCH_TOKENS = 1 << 20, /* keeps batch sizes within an int */
@@ -97,10 +98,10 @@ static clf_status check_alternatives(const struct clf_translate_options *options
                            problem);
 }
 
-clf_status clf__translator_check_options(const struct clf_translator *translator)
+clf_status clf__settings_check(const struct clf__settings *settings)
 {
-    const struct clf_translate_options *options = &translator->options;
-    int limit = translator->model->info.max_target_length;
+    const struct clf_translate_options *options = &settings->options;
+    int limit = settings->model->info.max_target_length;
     if (options->max_length > limit) {
         return clf__fail(CLF_BAD_ARGUMENT, "maximum length: %d exceeds the model's %d positions; reduce it",
                          options->max_length, limit);
@@ -110,19 +111,19 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
                          "batch size: %d tokens are out of range; use 1 to %d, or 0 for the default",
                          options->batch_tokens, (int)MAX_BATCH_TOKENS);
     }
-    if (options->encoder_no_repeat_ngram_size != 0 && translator->model->info.feature_size > 0) {
+    if (options->encoder_no_repeat_ngram_size != 0 && settings->model->info.feature_size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "encoder_no_repeat_ngram_size: is %d, but it requires text and this model reads "
                          "audio frames; set it to 0",
                          options->encoder_no_repeat_ngram_size);
     }
-    if (options->encoder_repetition_penalty != 1.0 && translator->model->info.feature_size > 0) {
+    if (options->encoder_repetition_penalty != 1.0 && settings->model->info.feature_size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "encoder_repetition_penalty: is %g, but it requires text and this model reads audio "
                          "frames; set it to 1",
                          options->encoder_repetition_penalty);
     }
-    int layers = translator->model->transformer->config.decoder_layers;
+    int layers = settings->model->transformer->config.decoder_layers;
     if (options->alignment_layer < 0 || options->alignment_layer > layers) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
@@ -133,7 +134,7 @@ clf_status clf__translator_check_options(const struct clf_translator *translator
         return clf__fail(CLF_BAD_ARGUMENT,
                          "alignments cannot be combined with split sentences; turn one of them off");
     }
-    if (options->replace_unknown && (options->streamed != NULL || translator->model->info.feature_size > 0)) {
+    if (options->replace_unknown && (options->streamed != NULL || settings->model->info.feature_size > 0)) {
         return clf__fail(CLF_BAD_ARGUMENT, "replacement of unknown tokens %s; turn it off",
                          options->streamed != NULL ? "cannot be combined with streaming"
                                                    : "requires text, but this model reads audio frames");

@@ -21,7 +21,7 @@ static clf_status make_session(struct clf_translator *translator)
     if (translator->force_session != NULL) {
         return CLF_OK;
     }
-    int budget = translator->options.batch_tokens;
+    int budget = translator->batch_tokens;
     struct clf__session_limits limits = {
         .sources = translator->max_lines,
         .source_tokens = clf__max_int(budget, translator->source_length),
@@ -35,7 +35,7 @@ static clf_status make_session(struct clf_translator *translator)
 static clf_status read_source(struct clf__source *source, struct clf_score *result,
                               const struct clf_translator *translator, const struct clf_line *line)
 {
-    CLF__TRY(clf__source_read(source, translator, line));
+    CLF__TRY(clf__source_read(source, translator->settings, translator->frame_maker, line));
     result->cut_from = source->cut_from;
     return source->length > 0 ? CLF_OK
                               : clf__fail(CLF_TEXT, "the source is empty; scoring requires a source");
@@ -45,7 +45,7 @@ static clf_status read_target(struct clf__ids *ids, struct clf_score *result,
                               const struct clf_translator *translator, const struct clf_line *line)
 {
     int cut;
-    CLF__TRY(clf__target_read(ids, &cut, translator, line));
+    CLF__TRY(clf__target_read(ids, &cut, translator->settings, line));
     if (cut > result->cut_from) {
         result->cut_from = cut;
         result->cut_is_target = 1;
@@ -102,7 +102,7 @@ static clf_status join_targets(struct joined_targets *out, const struct work *wo
         size_t bytes = (size_t)target->count * sizeof *target->data;
         memcpy(out->labels + out->first[i], target->data, bytes);
         memcpy(out->inputs + out->first[i] + 1, target->data, bytes - sizeof *target->data);
-        out->inputs[out->first[i]] = work->translator->decoder_start_id;
+        out->inputs[out->first[i]] = work->translator->settings->decoder_start_id;
     }
     return CLF_OK;
 }
@@ -112,7 +112,7 @@ static clf_status keep_score(struct clf_score *result, const struct joined_targe
 {
     int first = joined->first[index], count = joined->first[index + 1] - first;
     double sum = 0.0;
-    if (translator->options.forced_first >= 0) { /* forced, so its probability is 1 */
+    if (translator->settings->options.forced_first >= 0) { /* forced, so its probability is 1 */
         joined->log_probabilities[first] = 0;
     }
     for (int t = 0; t < count; t++) {
@@ -167,7 +167,7 @@ static clf_status force_batch(struct work *work, struct clf_translator *translat
 static clf_status plan(struct clf__batches *batches, const struct work *work, int *lengths)
 {
     const struct clf_translator *first = work->translator;
-    int64_t all = 0, budget = first->options.batch_tokens, available = clf__worker_pool_count(first);
+    int64_t all = 0, budget = first->batch_tokens, available = clf__worker_pool_count(first);
     int max_lines = first->max_lines;
     for (int i = 0; i < work->count; i++) {
         int source = work->sources[i].length, target = work->targets[i].count;
@@ -273,7 +273,7 @@ clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
 {
     *out = NULL;
     CLF__TRY(clf__translator_begin(translator));
-    clf_status status = clf__translator_check_start(translator);
+    clf_status status = clf__settings_check_start(translator->settings);
     if (status == CLF_OK) {
         status = score(out, translator, sources, targets, count);
     }

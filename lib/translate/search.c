@@ -47,7 +47,7 @@ static clf_status keep_hypotheses(struct clf_translator *translator, struct clf_
         struct clf_hypothesis *kept = &result->hypotheses[i];
         size_t length = (size_t)hypotheses[i].length;
         CLF__TRY(clf__tokenizer_decode(translator->model->tokenizer, &kept->text, hypotheses[i].ids,
-                                       hypotheses[i].length, translator->options.subwords));
+                                       hypotheses[i].length, translator->settings->options.subwords));
         CLF__TRY(clf__allocate(&kept->ids, length, sizeof *kept->ids));
         memcpy(kept->ids, hypotheses[i].ids, length * sizeof *kept->ids);
         kept->count = hypotheses[i].length;
@@ -64,7 +64,7 @@ static int reserve_slots(struct search_state *state, int *next)
 {
     const struct clf_translator *translator = state->translator;
     const struct clf__queue *queue = state->worker->pool->queue;
-    int64_t tokens = state->searched_tokens, budget = translator->options.batch_tokens;
+    int64_t tokens = state->searched_tokens, budget = translator->batch_tokens;
     int fitting = 0;
     *next = clf__queue_waiting(queue, 0);
     for (int slot = 0; slot < state->slot_count && *next < queue->count; slot++) {
@@ -114,18 +114,19 @@ static int take_lines(struct search_state *state)
 static clf_status set_shortlists(struct search_state *state, int count)
 {
     struct clf_translator *translator = state->translator;
-    if (translator->shortlist == NULL) {
+    if (translator->settings->shortlist == NULL) {
         return CLF_OK;
     }
     int longest = state->work->sources[state->lines[0]].length; /* lines are sorted, longest first */
     int32_t *words;
-    CLF__TRY(clf__allocate(
-        &words, (size_t)translator->candidates_base + (size_t)translator->candidates_each * (size_t)longest,
-        sizeof *words));
+    CLF__TRY(clf__allocate(&words,
+                           (size_t)translator->settings->candidates_base +
+                               (size_t)translator->settings->candidates_each * (size_t)longest,
+                           sizeof *words));
     clf_status status = CLF_OK;
     for (int i = 0; i < count && status == CLF_OK; i++) {
         const struct clf__ids *ids = &state->work->sources[state->lines[i]].ids;
-        int found = clf__shortlist_candidates(translator->shortlist, words, ids->data, ids->count);
+        int found = clf__shortlist_candidates(translator->settings->shortlist, words, ids->data, ids->count);
         status = clf__session_set_shortlist(translator->session, state->slots[i], words, found);
     }
     clf__free(words);
@@ -179,7 +180,7 @@ static clf_status admit(struct search_state *state)
     for (int i = 0; i < fitting; i++) {
         int line = state->lines[i], slot = state->slots[i];
         const struct clf__search_options *options =
-            work->options != NULL ? &work->options[line] : &translator->search;
+            work->options != NULL ? &work->options[line] : &translator->settings->search;
         CLF__TRY(clf__search_add(state->search, slot, options, line));
         clf__search_set_source(state->search, slot, work->sources[line].ids.data,
                                work->sources[line].ids.count);
@@ -241,7 +242,7 @@ static clf_status stream_lines(struct search_state *state)
             continue;
         }
         CLF__TRY(clf__tokenizer_decode(translator->model->tokenizer, &text, ids, count,
-                                       translator->options.subwords));
+                                       translator->settings->options.subwords));
         clf_status status = clf__streamed_continue(&state->work->streamed[line], translator, line, text, 0);
         clf__free(text);
         CLF__TRY(status);
@@ -275,7 +276,8 @@ static clf_status run_steps(struct search_state *state)
 static clf_status make_slots(struct search_state *state)
 {
     size_t slots = (size_t)state->slot_count;
-    struct clf__search_limits limits = clf__search_limits_for(&state->translator->search, state->slot_count);
+    struct clf__search_limits limits =
+        clf__search_limits_for(&state->translator->settings->search, state->slot_count);
     CLF__TRY(clf__allocate(&state->slots, slots, sizeof *state->slots));
     CLF__TRY(clf__allocate(&state->lines, slots, sizeof *state->lines));
     return clf__search_create(&state->search, &limits);

@@ -56,23 +56,23 @@ static clf_status say_what_is_heard(clf_status status, const struct clf__config 
                                               : "");
 }
 
-static clf_status read_frames(struct clf__source *out, const struct clf_translator *translator,
-                              const struct clf_line *line)
+static clf_status read_frames(struct clf__source *out, const struct clf__settings *settings,
+                              struct clf__frame_maker *frame_maker, const struct clf_line *line)
 {
     char *path;
     int whole = 0;
     CLF__TRY(clf__copy_bytes(&path, line->text, line->size));
-    clf_status status = clf__frames_read(&out->frames, &out->length, &whole, translator->frame_maker, path,
-                                         translator->model->info.max_source_length);
+    clf_status status = clf__frames_read(&out->frames, &out->length, &whole, frame_maker, path,
+                                         settings->model->info.max_source_length);
     clf__free(path);
     out->cut_from = whole > out->length ? whole : 0;
-    return status == CLF_OK ? CLF_OK : say_what_is_heard(status, &translator->model->transformer->config);
+    return status == CLF_OK ? CLF_OK : say_what_is_heard(status, &settings->model->transformer->config);
 }
 
-clf_status clf__source_text(struct clf_line *out, char **made, const struct clf_translator *translator,
+clf_status clf__source_text(struct clf_line *out, char **made, const struct clf__settings *settings,
                             const struct clf_line *line)
 {
-    const char *prefix = translator->source_prefix != NULL ? translator->source_prefix : "";
+    const char *prefix = settings->source_prefix != NULL ? settings->source_prefix : "";
     size_t length = strlen(prefix);
     *out = *line;
     *made = NULL;
@@ -85,25 +85,25 @@ clf_status clf__source_text(struct clf_line *out, char **made, const struct clf_
     return CLF_OK;
 }
 
-static clf_status encode(struct clf__source *out, const struct clf_translator *translator,
+static clf_status encode(struct clf__source *out, const struct clf__settings *settings,
                          const struct clf_line *line)
 {
     struct clf_line whole;
     char *made;
-    CLF__TRY(clf__source_text(&whole, &made, translator, line));
+    CLF__TRY(clf__source_text(&whole, &made, settings, line));
     clf_status status =
-        clf__tokenizer_encode_source(translator->model->tokenizer, &translator->framing, &out->ids,
-                                     whole.text, whole.size, translator->options.subwords);
+        clf__tokenizer_encode_source(settings->model->tokenizer, &settings->framing, &out->ids, whole.text,
+                                     whole.size, settings->options.subwords);
     clf__free(made);
     return status;
 }
 
-static clf_status read_tokens(struct clf__source *out, const struct clf_translator *translator,
+static clf_status read_tokens(struct clf__source *out, const struct clf__settings *settings,
                               const struct clf_line *line)
 {
-    const struct clf_model *model = translator->model;
-    CLF__TRY(encode(out, translator, line));
-    if (out->ids.count <= clf__framing_count(&translator->framing)) {
+    const struct clf_model *model = settings->model;
+    CLF__TRY(encode(out, settings, line));
+    if (out->ids.count <= clf__framing_count(&settings->framing)) {
         return CLF_OK; /* Unicode white space: also blank */
     }
     out->cut_from = clf__ids_cut(&out->ids, model->info.max_source_length);
@@ -111,16 +111,16 @@ static clf_status read_tokens(struct clf__source *out, const struct clf_translat
     return CLF_OK;
 }
 
-clf_status clf__source_read(struct clf__source *out, const struct clf_translator *translator,
-                            const struct clf_line *line)
+clf_status clf__source_read(struct clf__source *out, const struct clf__settings *settings,
+                            struct clf__frame_maker *frame_maker, const struct clf_line *line)
 {
     *out = (struct clf__source){.length = 0};
     if (is_blank(line)) {
         return CLF_OK;
     }
-    int takes_frames = translator->model->info.feature_size > 0;
+    int takes_frames = settings->model->info.feature_size > 0;
     clf_status status =
-        takes_frames ? read_frames(out, translator, line) : read_tokens(out, translator, line);
+        takes_frames ? read_frames(out, settings, frame_maker, line) : read_tokens(out, settings, line);
     if (status != CLF_OK) {
         clf__source_free(out);
     }
@@ -136,26 +136,26 @@ static clf_status prepend(struct clf__ids *ids, int32_t id)
     return CLF_OK;
 }
 
-clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *translator,
+clf_status clf__prefix_read(struct clf__ids *out, const struct clf__settings *settings,
                             const struct clf_line *line)
 {
-    const struct clf_model *model = translator->model;
-    const struct clf__search_options *search = &translator->search;
+    const struct clf_model *model = settings->model;
+    const struct clf__search_options *search = &settings->search;
     if (is_blank(line)) {
         return CLF_OK;
     }
-    CLF__TRY(clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1,
-                                   translator->options.subwords));
+    CLF__TRY(
+        clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, settings->options.subwords));
     out->count -= out->count > 0 && out->data[out->count - 1] == model->transformer->config.end_id;
-    for (int i = translator->takes_start; i < out->count; i++) {
+    for (int i = settings->takes_start; i < out->count; i++) {
         if (clf__is_end(search, out->data[i])) {
             return clf__fail(CLF_TEXT,
                              "the target prefix contains \"%s\", which ends a translation; remove it",
                              clf__tokenizer_target_token(model->tokenizer, out->data[i]));
         }
     }
-    if (out->count > 0 && translator->options.forced_first >= 0) {
-        CLF__TRY(prepend(out, translator->options.forced_first));
+    if (out->count > 0 && settings->options.forced_first >= 0) {
+        CLF__TRY(prepend(out, settings->options.forced_first));
     }
     return out->count < search->max_length
                ? CLF_OK
@@ -164,14 +164,14 @@ clf_status clf__prefix_read(struct clf__ids *out, const struct clf_translator *t
                            out->count, search->max_length);
 }
 
-clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf_translator *translator,
+clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct clf__settings *settings,
                             const struct clf_line *line)
 {
-    const struct clf_model *model = translator->model;
-    CLF__TRY(clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1,
-                                   translator->options.subwords));
-    if (translator->options.forced_first >= 0) {
-        CLF__TRY(prepend(out, translator->options.forced_first));
+    const struct clf_model *model = settings->model;
+    CLF__TRY(
+        clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, settings->options.subwords));
+    if (settings->options.forced_first >= 0) {
+        CLF__TRY(prepend(out, settings->options.forced_first));
     }
     *cut_from = clf__ids_cut(out, model->info.max_target_length);
     return CLF_OK;

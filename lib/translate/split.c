@@ -40,12 +40,14 @@ static clf_status is_too_long(int *out, const struct split *split, const char *t
     const struct clf_line line = {text, size};
     *out = 0;
     const struct clf_translator *translator = split->translator;
-    size_t prefix = translator->source_prefix != NULL ? strlen(translator->source_prefix) : 0;
-    size_t most = TOKENS_A_BYTE * (prefix + size) + (size_t)clf__framing_count(&translator->framing);
+    size_t prefix =
+        translator->settings->source_prefix != NULL ? strlen(translator->settings->source_prefix) : 0;
+    size_t most =
+        TOKENS_A_BYTE * (prefix + size) + (size_t)clf__framing_count(&translator->settings->framing);
     if (most <= (size_t)translator->model->info.max_source_length) {
         return CLF_OK;
     }
-    clf_status status = clf__source_read(&source, translator, &line);
+    clf_status status = clf__source_read(&source, translator->settings, translator->frame_maker, &line);
     if (status == CLF_OK) {
         *out = source.cut_from > 0;
         clf__source_free(&source);
@@ -134,7 +136,7 @@ static clf_status take_problem(struct clf_translation *line, const struct clf_tr
 static void emit_sentence(const struct split *split, int line, const struct clf_line *source,
                           const char *text)
 {
-    const struct clf_translate_options *options = &split->translator->options;
+    const struct clf_translate_options *options = &split->translator->settings->options;
     const struct clf_sentence sentence = {sizeof sentence, source->text, source->size, text};
     if (options->sentence_translated != NULL) {
         options->sentence_translated(line, &sentence, options->payload);
@@ -174,7 +176,7 @@ static clf_status join_line(struct clf_translation *out, const struct split *spl
 static clf_status emit_lines(void *user, struct clf_translation *results, int from, int to)
 {
     const struct clf_translator *translator = user;
-    const struct clf_translate_options *options = &translator->options;
+    const struct clf_translate_options *options = &translator->settings->options;
     for (int i = from; options->translated != NULL && i < to; i++) {
         options->translated(i, &results[i], options->payload);
     }
@@ -235,7 +237,7 @@ static clf_status translate(struct clf_translation **out, struct clf_translator 
     }
     request.emit = emit_lines;
     request.user = translator;
-    if (!translator->options.split_sentences) {
+    if (!translator->settings->options.split_sentences) {
         return clf__translate(out, translator, &request);
     }
     if (prefixes != NULL) {

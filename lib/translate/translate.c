@@ -25,8 +25,8 @@ clf_status clf_translator_prepare(struct clf_translator *translator)
 /* Warns once: a model of single sentences drops parts of longer lines. */
 static void warn_of_sentences(struct clf_translator *translator, const struct clf_line *line)
 {
-    if (translator->warns_of_sentences && clf__sentences_are_several(line->text, line->size)) {
-        translator->warns_of_sentences = 0;
+    if (translator->settings->warns_of_sentences && clf__sentences_are_several(line->text, line->size)) {
+        translator->settings->warns_of_sentences = 0;
         clf__log(CLF_LOG_WARNING,
                  "a line contains several sentences, and a model trained on single sentences may drop some; "
                  "split_sentences (--split-sentences) translates each sentence separately");
@@ -40,10 +40,10 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
     const struct clf_translator *translator = work->translator;
     struct clf__search_options *options = &work->options[line];
     const struct clf__ids *ids = request->begun != NULL ? &request->begun[line] : &work->prefixes[line];
-    int starts = translator->takes_start;
-    *options = translator->search;
+    int starts = translator->settings->takes_start;
+    *options = translator->settings->search;
     if (request->prefixes != NULL) {
-        CLF__TRY(clf__prefix_read(&work->prefixes[line], translator, &request->prefixes[line]));
+        CLF__TRY(clf__prefix_read(&work->prefixes[line], translator->settings, &request->prefixes[line]));
     }
     if (starts && ids->count == 0 && request->prefixes != NULL) { /* only this line fails */
         return work->sources[line].length == 0
@@ -52,10 +52,10 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
                                          "the first token of the prefix; add one");
     }
     if (starts && ids->count == 0) {
-        return clf__translator_check_start(translator);
+        return clf__settings_check_start(translator->settings);
     }
-    if (options->steps > 0 && ids->count == 0 && translator->options.forced_first >= 0) {
-        CLF__TRY(clf__ids_append(&work->prefixes[line], translator->options.forced_first));
+    if (options->steps > 0 && ids->count == 0 && translator->settings->options.forced_first >= 0) {
+        CLF__TRY(clf__ids_append(&work->prefixes[line], translator->settings->options.forced_first));
     }
     if (ids->count > 0) {
         options->start_id = starts ? ids->data[0] : options->start_id;
@@ -72,7 +72,8 @@ static clf_status read_prefix(struct clf__work *work, int line, const struct clf
 
 static clf_status read_line(struct clf__work *work, int line, const struct clf__request *request)
 {
-    CLF__TRY(clf__source_read(&work->sources[line], work->translator, &request->lines[line]));
+    CLF__TRY(clf__source_read(&work->sources[line], work->translator->settings, work->translator->frame_maker,
+                              &request->lines[line]));
     clf_status status = work->options != NULL ? read_prefix(work, line, request) : CLF_OK;
     if (status != CLF_OK) {
         clf__source_free(&work->sources[line]);
@@ -100,7 +101,7 @@ static clf_status read_sources(struct clf__work *work, const struct clf__request
 
 static int looks_back(const struct clf_translator *translator)
 {
-    return translator->options.alignment_layer > 0 || translator->options.replace_unknown;
+    return translator->settings->options.alignment_layer > 0 || translator->settings->options.replace_unknown;
 }
 
 /* Adds the alignment and replaces unknown tokens in one hypothesis. */
@@ -108,18 +109,20 @@ static clf_status look_back(const struct clf__work *work, struct clf_translator 
                             struct clf_hypothesis *hypothesis)
 {
     CLF__TRY(clf__translator_go_on(translator));
-    if (translator->options.replace_unknown) {
+    if (translator->settings->options.replace_unknown) {
         CLF__TRY(clf__unknown_replace(hypothesis, translator, &work->sources[line], &work->lines[line]));
     }
-    return translator->options.alignment_layer > 0 ? clf__align(hypothesis, translator, &work->sources[line])
-                                                   : CLF_OK;
+    return translator->settings->options.alignment_layer > 0
+               ? clf__align(hypothesis, translator, &work->sources[line])
+               : CLF_OK;
 }
 
 /* Returns whether a hypothesis is final: first tokens of alternatives are not, because their search
  * continues. */
 static int is_whole(const struct clf_translator *translator, const struct clf_hypothesis *hypothesis)
 {
-    return translator->search.steps == 0 || hypothesis->count == translator->search.max_length;
+    return translator->settings->search.steps == 0 ||
+           hypothesis->count == translator->settings->search.max_length;
 }
 
 static clf_status look_back_line(const struct clf__work *work, struct clf_translator *translator, int line)
@@ -196,15 +199,15 @@ static clf_status run(struct clf__work *work, const struct clf__request *request
     int *lengths;
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
-    if (work->translator->options.streamed != NULL) {
+    if (work->translator->settings->options.streamed != NULL) {
         CLF__TRY(clf__allocate(&work->streamed, count, sizeof *work->streamed));
     }
-    if (request->prefixes != NULL || request->begun != NULL || work->translator->search.steps > 0) {
+    if (request->prefixes != NULL || request->begun != NULL || work->translator->settings->search.steps > 0) {
         CLF__TRY(clf__allocate(&work->prefixes, count, sizeof *work->prefixes));
         CLF__TRY(clf__allocate(&work->options, count, sizeof *work->options));
     }
     CLF__TRY(request->prefixes == NULL || looks_back(work->translator)
-                 ? clf__translator_check_start(work->translator)
+                 ? clf__settings_check_start(work->translator->settings)
                  : CLF_OK);
     CLF__TRY(read_sources(work, request));
     int longest = 0;

@@ -9,8 +9,8 @@
 static struct clf__attention_heads choose_heads(const struct clf_translator *translator)
 {
     const struct clf__config *config = &translator->model->transformer->config;
-    if (translator->options.alignment_layer > 0) {
-        return (struct clf__attention_heads){translator->options.alignment_layer, 0};
+    if (translator->settings->options.alignment_layer > 0) {
+        return (struct clf__attention_heads){translator->settings->options.alignment_layer, 0};
     }
     if (config->alignment_layer > 0) {
         return (struct clf__attention_heads){config->alignment_layer, config->alignment_heads};
@@ -23,7 +23,7 @@ static struct clf__attention_heads choose_heads(const struct clf_translator *tra
  * belongs to the text if no end token frames it. */
 static int place_in_whole(const struct clf_translator *translator, const struct clf__source *source, int link)
 {
-    const struct clf__framing *framing = &translator->framing;
+    const struct clf__framing *framing = &translator->settings->framing;
     int before = 0;
     for (int i = 0; i < CLF__MOST_FRAMING; i++) {
         before += framing->before[i] >= 0;
@@ -46,7 +46,7 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
             is_unknown ? clf__token_list_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
     }
     clf_status status = clf__tokenizer_decode_given(tokenizer, &text, hypothesis->ids, hypothesis->count,
-                                                    given, translator->options.subwords);
+                                                    given, translator->settings->options.subwords);
     clf__free(given);
     CLF__TRY(status);
     clf__free(hypothesis->text);
@@ -60,10 +60,10 @@ static clf_status read_tokens(struct clf__token_list *tokens, const struct clf_t
 {
     struct clf_line whole;
     char *made;
-    CLF__TRY(clf__source_text(&whole, &made, translator, line));
+    CLF__TRY(clf__source_text(&whole, &made, translator->settings, line));
     clf_status status =
-        clf__tokenizer_source_tokens(translator->model->tokenizer, &translator->framing, tokens, whole.text,
-                                     whole.size, translator->options.subwords);
+        clf__tokenizer_source_tokens(translator->model->tokenizer, &translator->settings->framing, tokens,
+                                     whole.text, whole.size, translator->settings->options.subwords);
     clf__free(made);
     return status;
 }

@@ -174,7 +174,7 @@ int clf__worker_next(struct clf__worker *worker)
 
 clf_status clf__translator_ask(const struct clf_translator *translator)
 {
-    const struct clf_translate_options *options = &translator->options;
+    const struct clf_translate_options *options = &translator->settings->options;
     if (options->poll != NULL) {
         options->poll(options->payload);
     }
@@ -204,7 +204,7 @@ void clf__worker_pool_stream(const struct clf_translator *translator, int line, 
     struct clf__worker *worker = translator->worker;
     struct clf__worker_pool *pool = worker->pool;
     if (pool->is_alone) {
-        translator->options.streamed(line, text, size, translator->options.payload);
+        translator->settings->options.streamed(line, text, size, translator->settings->options.payload);
         return;
     }
     clf__worker_lock(worker);
@@ -223,7 +223,7 @@ void clf__worker_pool_stream(const struct clf_translator *translator, int line, 
 
 static void tell(struct clf__worker_pool *pool)
 {
-    const struct clf_translate_options *options = &pool->first->options;
+    const struct clf_translate_options *options = &pool->first->settings->options;
     pthread_mutex_unlock(&pool->lock);
     options->streamed(pool->pending.line, pool->pending.text, pool->pending.size, options->payload);
     pthread_mutex_lock(&pool->lock);

@@ -64,7 +64,7 @@ static int tokens_of(struct clf_model *model, uint64_t free_bytes, int beam)
 {
     leave(model->transformer->device, free_bytes);
     struct clf_translator *translator = create(model, beam);
-    int tokens = translator->options.batch_tokens;
+    int tokens = translator->batch_tokens;
     assert_true(translator->max_lines >= 1 && translator->max_lines <= tokens / 8);
     clf_translator_free(translator);
     return tokens;
@@ -118,7 +118,7 @@ static void test_cpu_variant(void **state)
     struct clf_model *model;
     assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
     struct clf_translator *translator = create(model, 1);
-    assert_int_equal(translator->options.batch_tokens, 2048);
+    assert_int_equal(translator->batch_tokens, 2048);
     assert_int_equal(translator->max_lines, 2048 / 8);
     clf_translator_free(translator);
     clf_model_free(model);

@@ -88,7 +88,8 @@ static clf_status read_sources(struct stage_case *one)
     for (int i = 0; i < one->batch; i++) {
         clf_status line_status = CLF_OK;
         char *problem = NULL;
-        clf_status status = clf__source_read(&one->sources[i], one->translator, &one->lines[i]);
+        clf_status status = clf__source_read(&one->sources[i], one->translator->settings,
+                                             one->translator->frame_maker, &one->lines[i]);
         status = clf__line_problem(status, &line_status, &problem);
         if (status == CLF_OK && line_status != CLF_OK) {
             status = unusable_line(i, problem);

@@ -1,0 +1,45 @@
+/* The options of a translator, resolved for its model. They do not change after their creation, so that any
+ * number of threads may read them. */
+#ifndef CLF_TRANSLATE_SETTINGS_H
+#define CLF_TRANSLATE_SETTINGS_H
+
+#include <clformer/translator.h>
+
+#include <stdatomic.h>
+
+#include "model/config/config.h"
+#include "model/model.h"
+#include "search/types.h"
+#include "text/shortlist.h"
+#include "text/tokenizers/tokenizer.h"
+
+struct clf__settings {
+    struct clf_model *model;
+    struct clf_translate_options options;
+    struct clf__framing framing;       /* for the languages in the options */
+    struct clf__search_options search; /* `suppressed` owned */
+    struct clf__config task_config;    /* configuration of the selected task, with separate search lists */
+    char *source_prefix;               /* task prefix of each source; NULL: none */
+    int decoder_start_id;
+    int takes_start;                      /* the decoder starts with the first token of a line's prefix */
+    struct clf__shortlist *shortlist;     /* NULL: all words are candidates */
+    int candidates_base, candidates_each; /* bound on the number of candidates of a line */
+    int max_banned;                       /* maximum banned ids per row of a step */
+    struct clf__settings
+        *starts; /* of the step that finds the first tokens of alternatives; NULL: not requested */
+    atomic_int warns_of_sentences; /* the warning about a line with several sentences was not logged yet */
+};
+
+/* Resolves options; NULL for the model's values. Strings and lists of the options are not needed afterwards.
+ * CLF_BAD_ARGUMENT names options out of range or in conflict. */
+clf_status clf__settings_create(struct clf__settings **out, struct clf_model *model,
+                                const struct clf_translate_options *options);
+void clf__settings_free(struct clf__settings *settings);
+
+/* Checks the options alone. */
+clf_status clf__settings_check(const struct clf__settings *settings);
+
+/* Fails if the model's decoder can only start with a token from the line's prefix. */
+clf_status clf__settings_check_start(const struct clf__settings *settings);
+
+#endif
