@@ -179,6 +179,11 @@ void clf__search_set_identity(struct clf__search *search, int slot, uint64_t ide
     source->random_key = clf__random_key(source->options->sampling.seed, identity);
 }
 
+void clf__search_remove(struct clf__search *search, int slot)
+{
+    search->sources[slot].options = NULL;
+}
+
 /* Lists the finished hypotheses or, if there are none, the running ones. */
 static int list_outcome(struct clf__hypothesis *outcome, const struct clf__search_source *source)
 {

@@ -39,6 +39,9 @@ void clf__search_set_source(struct clf__search *search, int slot, const int32_t 
  * the same samples, independent of other sources. Default 0. */
 void clf__search_set_identity(struct clf__search *search, int slot, uint64_t identity);
 
+/* Frees a slot without a result, between two steps; does nothing if it is free. */
+void clf__search_remove(struct clf__search *search, int slot);
+
 /* Returns the next step of all sources. A step without rows needs no model, for example if every next token
  * is forced and is the last. */
 struct clf__step *clf__search_prepare(struct clf__search *search);

@@ -77,12 +77,15 @@ static clf_status join_line(struct clf_translation *line, const struct clf_trans
     return CLF_OK;
 }
 
-/* Adds the other translator's times, but not its lines and tokens. */
-static void add_times(struct clf_stage_times *times, struct clf_stage_times *more)
+/* Subtracts the lines and tokens of the first step, so that each line counts once. */
+static void discount(struct clf_engine *engine, const struct clf_translation *starts, int count, int branches)
 {
-    more->lines = more->source_tokens = more->target_tokens = 0;
-    clf__times_add(times, more);
-    *more = (struct clf_stage_times){.size = sizeof *more};
+    struct clf_stage_times times = {.lines = -branches};
+    for (int i = 0; i < count; i++) {
+        times.source_tokens -= starts[i].source_count;
+        times.target_tokens -= starts[i].count > 0 ? starts[i].hypotheses[0].count : 0;
+    }
+    clf__engine_add_times(engine, &times);
 }
 
 static clf_status go_on(struct branches *branches, struct clf_translator *translator,
@@ -90,9 +93,10 @@ static clf_status go_on(struct branches *branches, struct clf_translator *transl
 {
     int next = 0;
     CLF__TRY(list_branches(branches, translator, request, starts));
+    discount(translator->engine, starts, request->count, branches->count);
     const struct clf__request branched = {
         .lines = branches->lines, .begun = branches->begun, .count = branches->count};
-    CLF__TRY(clf__translate(&branches->found, translator, &branched));
+    CLF__TRY(clf__translate(&branches->found, translator, translator->settings, &branched));
     for (int line = 0; line < request->count; line++) {
         CLF__TRY(join_line(&starts[line], translator, branches, &next));
     }
@@ -105,12 +109,8 @@ clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_
     struct branches branches = {.count = 0};
     struct clf_translation *starts;
     CLF__TRY(clf__settings_check_start(translator->settings));
-    CLF__TRY(clf__translate(&starts, translator->starts, request));
+    CLF__TRY(clf__translate(&starts, translator, translator->settings->starts, request));
     clf_status status = go_on(&branches, translator, request, starts);
-    for (struct clf_translator *each = translator; each != NULL; each = each->next) {
-        add_times(&each->times, &each->starts->times);
-    }
-    translator->times.lines += request->count - branches.count;
     clf_translations_free(branches.found, branches.count);
     clf__free(branches.lines);
     clf__free(branches.begun);

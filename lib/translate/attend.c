@@ -2,9 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "translate/worker_pool.h"
+#include "translate/internal.h"
 
 /* Truncated tokens are missing from the maps, and only the log can report it. */
 static void warn_of_cut(const char *side, const char *unit, int cut_from, int limit)
@@ -15,6 +16,12 @@ static void warn_of_cut(const char *side, const char *unit, int cut_from, int li
     }
 }
 
+static void count_time(struct clf_translator *translator, double start)
+{
+    const struct clf_stage_times times = {.tokenize = clf__seconds() - start};
+    clf__engine_add_times(translator->engine, &times);
+}
+
 /* Reads the target ids with the end token: given, or the model's own translation. */
 static clf_status find_target(struct clf__ids *ids, struct clf_translator *translator,
                               const struct clf_line *source, const struct clf_line *target)
@@ -23,13 +30,13 @@ static clf_status find_target(struct clf__ids *ids, struct clf_translator *trans
         double start = clf__seconds();
         int cut;
         CLF__TRY(clf__target_read(ids, &cut, translator->settings, target));
-        warn_of_cut("target", "tokens", cut, translator->model->info.max_target_length);
-        translator->times.tokenize += clf__seconds() - start;
+        warn_of_cut("target", "tokens", cut, translator->settings->model->info.max_target_length);
+        count_time(translator, start);
         return CLF_OK;
     }
     struct clf_translation *translation;
     const struct clf__request request = {.lines = source, .count = 1};
-    CLF__TRY(clf__translate(&translation, translator, &request));
+    CLF__TRY(clf__translate(&translation, translator, translator->settings, &request));
     clf_status status =
         translation->status == CLF_OK ? CLF_OK : clf__fail(translation->status, "%s", translation->problem);
     for (int i = 0; translation->count > 0 && i < translation->hypotheses[0].count && status == CLF_OK; i++) {
@@ -97,25 +104,35 @@ static clf_status check_maps(const struct clf_attention_maps *maps, const struct
                : clf__model_fail_not_finite(model);
 }
 
-static clf_status encode_and_decode(struct clf_translator *translator, struct clf__session *session,
-                                    const struct clf_attention_maps *maps, const struct clf__source *source,
-                                    const int32_t *inputs)
+/* The maps of one pair while a device computes them. */
+struct pair {
+    struct clf_attention_maps *maps;
+    const struct clf__source *source;
+    const int32_t *inputs;
+};
+
+static clf_status encode_and_decode(const struct pair *pair, struct clf__lane *lane,
+                                    struct clf__session *session)
 {
+    const struct clf_attention_maps *maps = pair->maps;
+    const struct clf__source *source = pair->source;
     struct clf__sequences sources = {1, (int[]){0, maps->source_count}, source->ids.data, source->frames};
-    struct clf__sequences targets = {1, (int[]){0, maps->target_count}, inputs, NULL};
+    struct clf__sequences targets = {1, (int[]){0, maps->target_count}, pair->inputs, NULL};
     struct clf__session_maps values = {maps->encoder, maps->decoder, maps->cross};
     double start = clf__seconds();
     CLF__TRY(clf__session_attend_source(session, &sources, &values));
     double middle = clf__seconds();
     CLF__TRY(clf__session_attend_target(session, &targets, &values));
-    translator->times.encode += middle - start;
-    translator->times.decode += clf__seconds() - middle;
+    lane->times.encode += middle - start;
+    lane->times.decode += clf__seconds() - middle;
     return CLF_OK;
 }
 
-static clf_status run(const struct clf_attention_maps *maps, struct clf_translator *translator,
-                      const struct clf__source *source, const int32_t *inputs)
+static clf_status compute_maps(void *context, struct clf__lane *lane, struct clf__unit *unit)
 {
+    const struct pair *pair = context;
+    const struct clf_attention_maps *maps = pair->maps;
+    (void)unit;
     struct clf__session_limits limits = {
         .sources = 1,
         .source_tokens = maps->source_count,
@@ -125,32 +142,33 @@ static clf_status run(const struct clf_attention_maps *maps, struct clf_translat
         .maps = 1,
     };
     struct clf__session *session;
-    CLF__TRY(clf__session_create(&session, translator->model->transformer, &limits));
-    clf_status status = encode_and_decode(translator, session, maps, source, inputs);
+    CLF__TRY(clf__session_create(&session, lane->model->transformer, &limits));
+    clf_status status = encode_and_decode(pair, lane, session);
     clf__session_free(session);
-    return status == CLF_OK ? check_maps(maps, translator->model) : status;
+    return status == CLF_OK ? check_maps(maps, lane->model) : status;
 }
 
 static clf_status make_maps(struct clf_attention_maps *maps, struct clf_translator *translator,
                             const struct clf__source *source, struct clf__ids *target)
 {
-    const struct clf__config *config = &translator->model->transformer->config;
+    const struct clf_model *model = translator->settings->model;
+    struct pair pair = {maps, source, target->data};
     maps->source_count = source->length;
     maps->target_count = target->count;
     /* Inputs are the labels shifted by one: start token first, without the last label. */
     memmove(target->data + 1, target->data, (size_t)(target->count - 1) * sizeof *target->data);
     target->data[0] = translator->settings->decoder_start_id;
-    CLF__TRY(name_tokens(maps, translator->model, source, target->data));
-    CLF__TRY(allocate_maps(maps, config));
-    return run(maps, translator, source, target->data);
+    CLF__TRY(name_tokens(maps, model, source, target->data));
+    CLF__TRY(allocate_maps(maps, &model->transformer->config));
+    return clf__translator_run_task(translator, compute_maps, &pair);
 }
 
-static clf_status read_source(struct clf__source *out, const struct clf_translator *translator,
+static clf_status read_source(struct clf__source *out, struct clf_translator *translator,
                               const struct clf_line *line)
 {
-    CLF__TRY(clf__source_read(out, translator->settings, translator->frame_maker, line));
+    CLF__TRY(clf__translator_read(out, translator, line));
     warn_of_cut("source", out->frames != NULL ? "frames" : "tokens", out->cut_from,
-                translator->model->info.max_source_length);
+                translator->settings->model->info.max_source_length);
     return out->length > 0 ? CLF_OK
                            : clf__fail(CLF_TEXT, "the source is empty; attention maps require a source");
 }
@@ -163,7 +181,7 @@ static clf_status attend(struct clf_attention_maps **out, struct clf_translator 
     struct clf_attention_maps *maps = NULL;
     double start = clf__seconds();
     clf_status status = read_source(&read, translator, source);
-    translator->times.tokenize += clf__seconds() - start;
+    count_time(translator, start);
     if (status == CLF_OK) {
         status = find_target(&ids, translator, source, target);
     }
@@ -194,7 +212,7 @@ clf_status clf_attend(struct clf_attention_maps **out, struct clf_translator *tr
     CLF__TRY(clf__translator_begin(translator));
     clf_status status = clf__settings_check_start(translator->settings);
     if (status == CLF_OK) {
-        status = attend(out, clf__worker_pool_available(translator), source, target);
+        status = attend(out, translator, source, target);
     }
     clf__translator_end(translator);
     return status;

@@ -1,7 +1,8 @@
 /* Creates translators, over one device or several. */
 #include <string.h>
 
-#include "translate/worker_pool.h"
+#include "base/memory.h"
+#include "translate/internal.h"
 
 /* Checks that a model has the folder and precision of the first one, but another device. */
 static clf_status check_model(const struct clf_model *first, struct clf_model *const *models, int index)
@@ -24,39 +25,6 @@ static clf_status check_model(const struct clf_model *first, struct clf_model *c
     return CLF_OK;
 }
 
-static void join(struct clf_translator *translator, struct clf_translator *next)
-{
-    translator->next = next;
-    if (translator->starts != NULL) {
-        translator->starts->next = next->starts;
-    }
-}
-
-static clf_status add(struct clf_translator **first, struct clf_translator **last,
-                      struct clf_model *const *models, int index, struct clf__settings *settings)
-{
-    struct clf_translator *made;
-    CLF__TRY(check_model(settings->model, models, index));
-    CLF__TRY(clf__translator_create(&made, models[index], settings));
-    if (*first == NULL) {
-        *first = made;
-    } else {
-        join(*last, made);
-    }
-    *last = made;
-    return CLF_OK;
-}
-
-static clf_status add_all(struct clf_translator **first, struct clf_model *const *models, int count,
-                          struct clf__settings *settings)
-{
-    struct clf_translator *last = NULL;
-    for (int i = 0; i < count; i++) {
-        CLF__TRY(models[i] != NULL ? add(first, &last, models, i, settings) : CLF_OK);
-    }
-    return CLF_OK;
-}
-
 static struct clf_model *find_first(struct clf_model *const *models, int count)
 {
     for (int i = 0; models != NULL && i < count; i++) {
@@ -67,26 +35,42 @@ static struct clf_model *find_first(struct clf_model *const *models, int count)
     return NULL;
 }
 
+static clf_status fill(struct clf_translator *translator, struct clf_model *first,
+                       struct clf_model *const *models, int count,
+                       const struct clf_translate_options *options)
+{
+    for (int i = 0; i < count; i++) {
+        CLF__TRY(models[i] != NULL ? check_model(first, models, i) : CLF_OK);
+    }
+    CLF__TRY(clf__settings_create(&translator->settings, first, options));
+    const struct clf__settings *settings = translator->settings;
+    struct clf__capacity capacity = clf__capacity_of(settings);
+    if (settings->starts != NULL) {
+        struct clf__capacity starts = clf__capacity_of(settings->starts);
+        capacity = clf__capacity_join(&capacity, &starts);
+    }
+    CLF__TRY(clf__engine_create(&translator->engine, models, count, settings->options.batch_tokens));
+    return clf__engine_fit(translator->engine, &capacity);
+}
+
 clf_status clf_translator_create_over(struct clf_translator **out, struct clf_model *const *models, int count,
                                       const struct clf_translate_options *options)
 {
-    struct clf_translator *first = NULL;
-    struct clf__settings *settings;
-    struct clf_model *model = find_first(models, count);
+    struct clf_translator *translator;
+    struct clf_model *first = find_first(models, count);
     *out = NULL;
-    if (model == NULL) {
+    if (first == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "there are no models; load one with clf_model_load()");
     }
-    CLF__TRY(clf__settings_create(&settings, model, options));
-    clf_status status = add_all(&first, models, count, settings);
-    if (status == CLF_OK) {
-        *out = first;
-    } else if (first != NULL) {
-        clf_translator_free(first);
-    } else {
-        clf__settings_free(settings);
+    CLF__TRY(clf__allocate(&translator, 1, sizeof *translator));
+    translator->times.size = sizeof translator->times;
+    clf_status status = fill(translator, first, models, count, options);
+    if (status != CLF_OK) {
+        clf_translator_free(translator);
+        return status;
     }
-    return status;
+    *out = translator;
+    return CLF_OK;
 }
 
 clf_status clf_translator_create(struct clf_translator **out, struct clf_model *model,

@@ -2,40 +2,58 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "translate/worker_pool.h"
+#include "text/batch.h"
+#include "translate/internal.h"
 
 /* The pairs of one call. */
 struct work {
-    struct clf_translator *translator; /* the first translator; it reads the lines */
-    struct clf__source *sources;       /* (count) */
-    struct clf__ids *targets;          /* (count) labels: the target and its end token */
+    struct clf_translator *translator;
+    struct clf__source *sources; /* (count) */
+    struct clf__ids *targets;    /* (count) labels: the target and its end token */
     struct clf_score *results;
     int count;
     struct clf__batches batches;
+    struct clf_stage_times times; /* of reading lines */
 };
 
-static clf_status make_session(struct clf_translator *translator)
+/* Creates a session for a batch, in addition to earlier ones. */
+static clf_status make_session(struct clf__lane *lane, const struct clf__joined *sources,
+                               const struct clf__sequences *targets)
 {
-    if (translator->force_session != NULL) {
+    const struct clf_model_info *info = &lane->model->info;
+    struct clf__session_limits *limits = &lane->force_limits;
+    int source = 0, target = 0;
+    for (int i = 0; i < targets->count; i++) {
+        source = clf__max_int(source, sources->first[i + 1] - sources->first[i]);
+        target = clf__max_int(target, targets->first[i + 1] - targets->first[i]);
+    }
+    if (lane->force_session != NULL && limits->sources >= targets->count && limits->source_length >= source &&
+        limits->target_length >= target) {
         return CLF_OK;
     }
-    int budget = translator->batch_tokens;
-    struct clf__session_limits limits = {
-        .sources = translator->max_lines,
-        .source_tokens = clf__max_int(budget, translator->source_length),
-        .source_length = translator->source_length,
-        .target_tokens = clf__max_int(budget, translator->target_length),
-        .target_length = translator->target_length,
+    int longest = clf__grow_length(clf__max_int(lane->source_length, limits->source_length), source,
+                                   info->max_source_length);
+    int longest_target = clf__grow_length(clf__max_int(lane->target_length, limits->target_length), target,
+                                          info->max_target_length);
+    *limits = (struct clf__session_limits){
+        .sources = clf__max_int(clf__max_int(lane->max_lines, targets->count), limits->sources),
+        .source_tokens = clf__max_int(lane->batch_tokens, longest),
+        .source_length = longest,
+        .target_tokens = clf__max_int(lane->batch_tokens, longest_target),
+        .target_length = longest_target,
     };
-    return clf__session_create(&translator->force_session, translator->model->transformer, &limits);
+    clf__session_free(lane->force_session);
+    lane->force_session = NULL;
+    return clf__session_create(&lane->force_session, lane->model->transformer, limits);
 }
 
 static clf_status read_source(struct clf__source *source, struct clf_score *result,
-                              const struct clf_translator *translator, const struct clf_line *line)
+                              struct clf_translator *translator, const struct clf_line *line)
 {
-    CLF__TRY(clf__source_read(source, translator->settings, translator->frame_maker, line));
+    CLF__TRY(clf__translator_read(source, translator, line));
     result->cut_from = source->cut_from;
     return source->length > 0 ? CLF_OK
                               : clf__fail(CLF_TEXT, "the source is empty; scoring requires a source");
@@ -64,10 +82,10 @@ static clf_status read_pairs(struct work *work, const struct clf_line *sources,
             status = read_target(&work->targets[i], result, work->translator, &targets[i]);
         }
         CLF__TRY(clf__line_problem(status, &result->status, &result->problem));
-        work->translator->times.lines +=
-            result->status != CLF_OK; /* other lines are counted when they are scored */
+        work->times.lines += result->status != CLF_OK; /* other lines are counted when they are scored */
     }
-    work->translator->times.tokenize += clf__seconds() - start;
+    work->times.tokenize += clf__seconds() - start;
+    clf__engine_add_times(work->translator->engine, &work->times);
     return CLF_OK;
 }
 
@@ -119,7 +137,7 @@ static clf_status keep_score(struct clf_score *result, const struct joined_targe
         sum += (double)joined->log_probabilities[first + t];
     }
     if (isnan(sum)) {
-        return clf__line_problem(clf__model_fail_not_finite(translator->model), &result->status,
+        return clf__line_problem(clf__model_fail_not_finite(translator->settings->model), &result->status,
                                  &result->problem);
     }
     CLF__TRY(clf__allocate(&result->ids, (size_t)count, sizeof *result->ids));
@@ -133,42 +151,68 @@ static clf_status keep_score(struct clf_score *result, const struct joined_targe
     return CLF_OK;
 }
 
-static clf_status force_batch(struct work *work, struct clf_translator *translator,
-                              struct joined_targets *joined, const int *order, int count)
+static clf_status force_joined(struct clf__lane *lane, const struct clf__joined *sources,
+                               struct joined_targets *joined, int count)
 {
-    struct clf__session *session = translator->force_session;
-    struct clf_stage_times *times = &translator->times;
-    struct clf__joined sources;
-    CLF__TRY(clf__translator_go_on(translator));
-    CLF__TRY(join_targets(joined, work, order, count));
-    CLF__TRY(clf__sources_join(&sources, work->sources, order, count, translator->model->info.feature_size));
-    double start = clf__seconds();
-    clf_status status = clf__session_start(session, &sources.sequences);
-    double encoded = clf__seconds();
-    times->encode += encoded - start;
-    times->source_tokens += sources.first[count];
-    clf__joined_free(&sources);
-    CLF__TRY(status);
     struct clf__sequences inputs = {.count = count, .first = joined->first, .ids = joined->inputs};
-    CLF__TRY(clf__session_teacher_force(session, &inputs));
-    CLF__TRY(clf__session_pick(session, joined->labels, joined->log_probabilities));
-    times->decode += clf__seconds() - encoded;
-    times->target_tokens += joined->first[count];
-    for (int i = 0; i < count; i++) {
-        CLF__TRY(keep_score(&work->results[order[i]], joined, i, translator));
-    }
-    times->batches++;
-    times->lines += count;
+    CLF__TRY(make_session(lane, sources, &inputs));
+    double start = clf__seconds();
+    CLF__TRY(clf__session_start(lane->force_session, &sources->sequences));
+    double encoded = clf__seconds();
+    CLF__TRY(clf__session_teacher_force(lane->force_session, &inputs));
+    CLF__TRY(clf__session_pick(lane->force_session, joined->labels, joined->log_probabilities));
+    lane->times.encode += encoded - start;
+    lane->times.decode += clf__seconds() - encoded;
+    lane->times.source_tokens += sources->first[count];
+    lane->times.target_tokens += joined->first[count];
+    lane->times.batches++;
+    lane->times.lines += count;
     return CLF_OK;
+}
+
+static clf_status join_sources(struct clf__joined *out, const struct work *work, const int *order, int count)
+{
+    const struct clf__source **sources;
+    CLF__TRY(clf__allocate(&sources, (size_t)count, sizeof *sources));
+    for (int i = 0; i < count; i++) {
+        sources[i] = &work->sources[order[i]];
+    }
+    clf_status status =
+        clf__sources_join(out, sources, count, work->translator->settings->model->info.feature_size);
+    clf__free(sources);
+    return status;
+}
+
+/* Scores the batch of a unit. */
+static clf_status force_batch(void *context, struct clf__lane *lane, struct clf__unit *unit)
+{
+    struct work *work = context;
+    struct joined_targets joined = {.first = NULL};
+    struct clf__joined sources = {.first = NULL};
+    const int *first = work->batches.first + unit->number, *order = work->batches.order + *first;
+    int count = first[1] - first[0];
+    clf_status status = join_targets(&joined, work, order, count);
+    if (status == CLF_OK) {
+        status = join_sources(&sources, work, order, count);
+    }
+    if (status == CLF_OK) {
+        status = force_joined(lane, &sources, &joined, count);
+    }
+    for (int i = 0; i < count && status == CLF_OK; i++) {
+        status = keep_score(&work->results[order[i]], &joined, i, work->translator);
+    }
+    clf__joined_free(&sources);
+    joined_targets_free(&joined);
+    return status;
 }
 
 /* Plans batches within the budget: a pair counts as its longer side. No batch exceeds one device's share or
  * its limit of lines. */
 static clf_status plan(struct clf__batches *batches, const struct work *work, int *lengths)
 {
-    const struct clf_translator *first = work->translator;
-    int64_t all = 0, budget = first->batch_tokens, available = clf__worker_pool_count(first);
-    int max_lines = first->max_lines;
+    const struct clf_engine *engine = work->translator->engine;
+    int max_lines = engine->lanes[0].max_lines;
+    int64_t all = 0, budget = engine->lanes[0].batch_tokens, available = clf__engine_working(engine);
     for (int i = 0; i < work->count; i++) {
         int source = work->sources[i].length, target = work->targets[i].count;
         if (work->results[i].status == CLF_OK) {
@@ -176,59 +220,27 @@ static clf_status plan(struct clf__batches *batches, const struct work *work, in
             all += lengths[i];
         }
     }
-    for (const struct clf_translator *each = first; each != NULL; each = each->next) {
-        max_lines = each->max_lines < max_lines ? each->max_lines : max_lines;
+    for (int i = 0; i < engine->count; i++) {
+        max_lines = clf__min_int(max_lines, engine->lanes[i].max_lines);
     }
     int64_t part = available > 1 ? all / available + 1 : budget;
-    return clf__batches_plan(batches, lengths, work->count, (int)(part < budget ? part : budget), max_lines);
+    return clf__batches_plan(batches, lengths, work->count, (int)clf__min_int64(part, budget), max_lines);
 }
 
-static clf_status force_batches(struct clf__worker *worker, void *context)
-{
-    struct work *work = context;
-    const struct clf__batches *batches = &work->batches;
-    CLF__TRY(make_session(worker->translator));
-    for (int b; (b = clf__worker_next(worker)) >= 0;) {
-        struct joined_targets joined = {.first = NULL};
-        int first = batches->first[b];
-        clf_status status = force_batch(work, worker->translator, &joined, batches->order + first,
-                                        batches->first[b + 1] - first);
-        joined_targets_free(&joined);
-        CLF__TRY(status);
-        clf__worker_finish(worker, b);
-    }
-    return CLF_OK;
-}
-
-static clf_status share_out(struct work *work, int *lengths)
+static clf_status run_batches(struct work *work, const int *lengths)
 {
     const struct clf__batches *batches = &work->batches;
-    struct clf__queue queue;
-    CLF__TRY(plan(&work->batches, work, lengths));
-    int *costs;
-    CLF__TRY(clf__allocate(&costs, (size_t)batches->count, sizeof *costs));
+    struct clf__unit *units;
+    CLF__TRY(clf__allocate(&units, (size_t)batches->count, sizeof *units));
     for (int b = 0; b < batches->count; b++) {
         for (int i = batches->first[b]; i < batches->first[b + 1]; i++) {
-            costs[b] += lengths[batches->order[i]];
+            units[b].cost += lengths[batches->order[i]];
         }
     }
-    clf_status status = clf__queue_create(&queue, costs, batches->count, batches->count);
-    if (status == CLF_OK && queue.count > 0) {
-        status = clf__worker_pool_run(work->translator, &queue, force_batches, work);
-    }
-    clf__queue_free(&queue);
-    clf__free(costs);
+    struct clf__job job = {.units = units, .count = batches->count, .run = force_batch, .context = work};
+    clf_status status = clf__translator_run(work->translator, &job);
+    clf__free(units);
     return status;
-}
-
-static clf_status ensure_lengths(const struct work *work)
-{
-    int source = 0, target = 0;
-    for (int i = 0; i < work->count; i++) {
-        source = clf__max_int(source, work->sources[i].length);
-        target = clf__max_int(target, work->targets[i].count);
-    }
-    return clf__translator_ensure_lengths(work->translator, source, target);
 }
 
 static clf_status run(struct work *work, const struct clf_line *sources, const struct clf_line *targets)
@@ -239,9 +251,11 @@ static clf_status run(struct work *work, const struct clf_line *sources, const s
     CLF__TRY(clf__allocate(&work->sources, count, sizeof *work->sources));
     CLF__TRY(clf__allocate(&work->targets, count, sizeof *work->targets));
     CLF__TRY(read_pairs(work, sources, targets));
-    CLF__TRY(ensure_lengths(work));
     CLF__TRY(clf__allocate(&lengths, count, sizeof *lengths));
-    clf_status status = share_out(work, lengths);
+    clf_status status = plan(&work->batches, work, lengths);
+    if (status == CLF_OK) {
+        status = run_batches(work, lengths);
+    }
     clf__free(lengths);
     clf__batches_free(&work->batches);
     return status;

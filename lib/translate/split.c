@@ -39,15 +39,15 @@ static clf_status is_too_long(int *out, const struct split *split, const char *t
     struct clf__source source;
     const struct clf_line line = {text, size};
     *out = 0;
-    const struct clf_translator *translator = split->translator;
+    struct clf_translator *translator = split->translator;
     size_t prefix =
         translator->settings->source_prefix != NULL ? strlen(translator->settings->source_prefix) : 0;
     size_t most =
         TOKENS_A_BYTE * (prefix + size) + (size_t)clf__framing_count(&translator->settings->framing);
-    if (most <= (size_t)translator->model->info.max_source_length) {
+    if (most <= (size_t)translator->settings->model->info.max_source_length) {
         return CLF_OK;
     }
-    clf_status status = clf__source_read(&source, translator->settings, translator->frame_maker, &line);
+    clf_status status = clf__translator_read(&source, translator, &line);
     if (status == CLF_OK) {
         *out = source.cut_from > 0;
         clf__source_free(&source);
@@ -202,10 +202,11 @@ static clf_status translate_parts(struct split *split)
     CLF__TRY(find_parts(split));
     const struct clf__request request = {
         .lines = split->sources, .count = split->parts.count, .emit = join_lines, .user = split};
-    CLF__TRY(clf__translate(&parts, split->translator, &request));
+    CLF__TRY(clf__translate(&parts, split->translator, split->translator->settings, &request));
     clf_status status =
         join_lines(split, parts, 0, split->parts.count); /* emits the lines if none has a part */
-    split->translator->times.lines += split->count - split->parts.count;
+    const struct clf_stage_times times = {.lines = split->count - split->parts.count};
+    clf__engine_add_times(split->translator->engine, &times);
     clf_translations_free(parts, split->parts.count);
     return status;
 }
@@ -231,14 +232,14 @@ static clf_status translate(struct clf_translation **out, struct clf_translator 
                             const struct clf_line *lines, const struct clf_line *prefixes, int count)
 {
     struct clf__request request = {.lines = lines, .prefixes = prefixes, .count = count};
-    if (translator->starts != NULL) {
+    if (translator->settings->starts != NULL) {
         CLF__TRY(clf__translate_alternatives(out, translator, &request));
         return emit_lines(translator, *out, 0, count);
     }
     request.emit = emit_lines;
     request.user = translator;
     if (!translator->settings->options.split_sentences) {
-        return clf__translate(out, translator, &request);
+        return clf__translate(out, translator, translator->settings, &request);
     }
     if (prefixes != NULL) {
         return clf__fail(CLF_BAD_ARGUMENT,

@@ -64,8 +64,9 @@ static int tokens_of(struct clf_model *model, uint64_t free_bytes, int beam)
 {
     leave(model->transformer->device, free_bytes);
     struct clf_translator *translator = create(model, beam);
-    int tokens = translator->batch_tokens;
-    assert_true(translator->max_lines >= 1 && translator->max_lines <= tokens / 8);
+    int tokens = translator->engine->lanes[0].batch_tokens;
+    assert_true(translator->engine->lanes[0].max_lines >= 1 &&
+                translator->engine->lanes[0].max_lines <= tokens / 8);
     clf_translator_free(translator);
     return tokens;
 }
@@ -118,8 +119,8 @@ static void test_cpu_variant(void **state)
     struct clf_model *model;
     assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
     struct clf_translator *translator = create(model, 1);
-    assert_int_equal(translator->batch_tokens, 2048);
-    assert_int_equal(translator->max_lines, 2048 / 8);
+    assert_int_equal(translator->engine->lanes[0].batch_tokens, 2048);
+    assert_int_equal(translator->engine->lanes[0].max_lines, 2048 / 8);
     clf_translator_free(translator);
     clf_model_free(model);
     clf_device_close(device);
@@ -144,7 +145,7 @@ static void test_lines_at_once(void **state)
     struct clf_translation *results;
     assert_ok(clf_model_load(&model, device, support_fixture("models/marian"), NULL));
     struct clf_translator *translator = create(model, 1);
-    assert_true(translator->max_lines >= LINES);
+    assert_true(translator->engine->lanes[0].max_lines >= LINES);
     assert_ok(clf_translate(&results, translator, sources, lines));
     const struct clf_stage_times *times = clf_translator_times(translator);
     assert_int_equal(times->source_tokens, lines * (WORDS + 1));

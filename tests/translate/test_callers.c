@@ -181,7 +181,7 @@ static void test_repeated_ids(void **state)
     options.suppressed_count = count;
     assert_ok(clf_translator_create(&repeated, model, &options));
     assert_in_range(repeated->settings->max_banned, 3, vocabulary);
-    assert_true(repeated->max_lines > 1);
+    assert_true(repeated->engine->lanes[0].max_lines > 1);
     assert_ok(clf_translate(&expected, once, &line, 1));
     assert_ok(clf_translate(&translation, repeated, &line, 1));
     assert_string_equal(translation->hypotheses[0].text, expected->hypotheses[0].text);

@@ -62,7 +62,7 @@ static void test_every_moment(void **state)
     struct clf_translator *translator;
     struct clf_translation *expected, *translations;
     assert_ok(clf_translator_create(&translator, model, &options));
-    assert_int_equal(translator->max_lines, 3);
+    assert_int_equal(translator->engine->lanes[0].max_lines, 3);
     assert_ok(translate(&expected, translator));
     int moments = interrupt.asked;
     assert_true(moments > 10);

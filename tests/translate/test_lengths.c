@@ -81,10 +81,10 @@ static void test_growth(void **state)
     translate(&best, &kept, grown, short_text);
     clf_translations_free(kept, 1);
     assert_true(before - clf__device_free_bytes(device) < MOST_BYTES);
-    int length = grown->source_length;
+    int length = grown->engine->lanes[0].source_length;
     assert_true(length < LONG_WORDS);
     assert_same(grown, fresh, long_text);
-    assert_true(grown->source_length > length);
+    assert_true(grown->engine->lanes[0].source_length > length);
     assert_same(grown, fresh, short_text);
     clf_translator_free(fresh);
     fresh = create(model);

@@ -88,9 +88,11 @@ static void test_batch_is_refused(void **state)
 
 static uint64_t bytes_of(const struct clf_translator *translator, int lines)
 {
-    struct clf__session_limits limits = clf__translator_limits(translator, lines);
+    const struct clf__lane *lane = &translator->engine->lanes[0];
+    struct clf__session_limits limits =
+        clf__capacity_limits(&lane->capacity, lines, lane->batch_tokens, lane->source_length);
     struct clf__session_size size;
-    assert_ok(clf__session_measure(&size, translator->model->transformer, &limits));
+    assert_ok(clf__session_measure(&size, lane->model->transformer, &limits));
     assert_true(size.largest_buffer > 0 && size.largest_buffer < size.bytes);
     return size.bytes;
 }
@@ -112,7 +114,7 @@ static void test_batch_is_split(void **state)
     assert_ok(clf_translator_create(&translator, model, &options));
     assert_ok(clf_translate(&translations, translator, lines, LINES));
     const struct clf_stage_times *times = clf_translator_times(translator);
-    int most = translator->max_lines;
+    int most = translator->engine->lanes[0].max_lines;
     assert_in_range(most, 2, LINES / 2);
     assert_true(bytes_of(translator, most) <= 1 << 20);
     assert_true(bytes_of(translator, most + 1) > 1 << 20);

@@ -7,10 +7,11 @@
 #include <clformer/clformer.h>
 
 #include "base/memory.h"
+#include "engine/internal.h"
 #include "runtime/opencl/testing.h"
 #include "support/support.h"
 #include "support/threads.h"
-#include "translate/worker_pool.h"
+#include "translate/internal.h"
 
 enum { LINES = 24, MOST = 3, WORDS = 9 };
 
@@ -125,7 +126,7 @@ static void check(const struct clf_translate_options *options, const struct clf_
             assert_ok(clf_translate_prefixed(&translations, translator, lines, prefixes, LINES));
             assert_same(translations, expected);
             clf_translations_free(translations, LINES);
-            assert_int_equal(clf__worker_pool_count(translator), count);
+            assert_int_equal(clf__engine_working(translator->engine), count);
         }
         assert_int_equal(clf_translator_times(translator)->lines, 2 * LINES);
         clf_translator_free(translator);
@@ -253,8 +254,8 @@ static void test_device_fails(void **state)
         assert_ok(work(translator, &translations, &scores));
         int failed = clf__device_call_count() >= n; /* one device may need fewer calls than two */
         clf__device_fail_at(0);
-        assert_true(clf__worker_pool_count(translator) >= 2 - failed); /* not every call is needed */
-        assert_int_equal(warnings, 2 - clf__worker_pool_count(translator));
+        assert_true(clf__engine_working(translator->engine) >= 2 - failed); /* not every call is needed */
+        assert_int_equal(warnings, 2 - clf__engine_working(translator->engine));
         lost += warnings;
         assert_same(translations, expected);
         assert_same_scores(scores, expected_scores);
@@ -308,7 +309,7 @@ static void test_memory_fails(void **state)
             assert_int_equal(status, CLF_OUT_OF_MEMORY);
         }
     }
-    assert_int_equal(clf__worker_pool_count(translator), 2);
+    assert_int_equal(clf__engine_working(translator->engine), 2);
     assert_ok(clf_translate(&translations, translator, lines, LINES));
     assert_same(translations, expected);
     clf_translations_free(translations, LINES);
@@ -384,8 +385,8 @@ static void test_attend(void **state)
     struct clf_translator *translator = make(2, &options);
     models[0]->is_lost = 1;
     assert_ok(clf_attend(&maps, translator, &lines[0], NULL));
-    assert_true(translator->next->times.steps > 0);
-    assert_int_equal(translator->times.steps, 0);
+    assert_true(translator->engine->lanes[1].times.steps > 0);
+    assert_int_equal(translator->engine->lanes[0].times.steps, 0);
     clf_attention_maps_free(maps);
     clf_translator_free(translator);
 }
@@ -437,7 +438,7 @@ static void test_loading(void **state)
     assert_int_equal((loaded[0] == NULL) + (loaded[1] == NULL), 1);
     assert_non_null(strstr(last_warning, "is not used: "));
     assert_ok(clf_translator_create_over(&translator, loaded, 2, NULL));
-    assert_int_equal(clf__worker_pool_count(translator), 1);
+    assert_int_equal(clf__engine_working(translator->engine), 1);
     clf_translator_free(translator);
     clf_model_free(loaded[0]);
     clf_model_free(loaded[1]);
@@ -451,36 +452,36 @@ static void test_loading(void **state)
     assert_fails(clf_models_load(loaded, devices, 0, folder, NULL), CLF_BAD_ARGUMENT, "no device");
 }
 
-/* A worker at twice the pace takes twice as many lines; one without a pace counts as the fastest. */
+/* A lane at twice the pace takes twice as many lines; one without a pace counts as the fastest. */
 static void test_parts(void **state)
 {
     (void)state;
     struct clf_translate_options options = usual();
     struct clf_translator *translator = make(2, &options);
-    struct clf__queue queue = {.left = 90};
-    struct clf__worker_pool pool = {.first = translator, .queue = &queue, .count = 2};
-    struct clf__worker workers[2] = {
-        {.pool = &pool, .translator = translator, .index = 0, .is_working = 1},
-        {.pool = &pool, .translator = translator->next, .index = 1, .is_working = 1}};
-    pool.workers = workers;
-    for (int i = 0; i < 2; i++) {
-        workers[i].start = clf__seconds();
-        workers[i].translator->pace = (struct clf__throughput){.done = i == 0 ? 2e6 : 1e6, .seconds = 1e6};
-    }
-    assert_true(clf__worker_may_take(&workers[0], 50, 19));
-    assert_false(clf__worker_may_take(&workers[0], 50, 21));
-    assert_true(clf__worker_may_take(&workers[1], 20, 19));
-    assert_false(clf__worker_may_take(&workers[1], 20, 21));
-    queue.left = 10; /* a single line goes to the faster worker */
-    assert_true(clf__worker_may_take(&workers[0], 0, 10));
-    assert_false(clf__worker_may_take(&workers[1], 0, 10));
-    workers[0].is_working = 0;
-    assert_true(clf__worker_may_take(&workers[1], 0, 10));
-    workers[0].is_working = 1;
-    workers[1].translator->pace = (struct clf__throughput){.done = 0};
-    queue.left = 100;
-    assert_true(clf__worker_may_take(&workers[1], 40, 19));
-    assert_false(clf__worker_may_take(&workers[1], 40, 21));
+    struct clf_engine *engine = translator->engine;
+    struct clf__lane *fast = &engine->lanes[0], *slow = &engine->lanes[1];
+    fast->pace = (struct clf__throughput){.done = 2e6, .seconds = 1e6};
+    slow->pace = (struct clf__throughput){.done = 1e6, .seconds = 1e6};
+    engine->left = 90;
+    fast->held = 50;
+    slow->held = 20;
+    assert_true(clf__pace_allows(engine, fast, 19));
+    assert_false(clf__pace_allows(engine, fast, 21));
+    assert_true(clf__pace_allows(engine, slow, 19));
+    assert_false(clf__pace_allows(engine, slow, 21));
+    engine->left = 10; /* a single line goes to the faster lane */
+    fast->held = slow->held = 0;
+    assert_true(clf__pace_allows(engine, fast, 10));
+    assert_false(clf__pace_allows(engine, slow, 10));
+    models[0]->is_lost = 1;
+    assert_true(clf__pace_allows(engine, slow, 10));
+    models[0]->is_lost = 0;
+    slow->pace = (struct clf__throughput){.done = 0};
+    engine->left = 100;
+    slow->held = 40;
+    assert_true(clf__pace_allows(engine, slow, 19));
+    assert_false(clf__pace_allows(engine, slow, 21));
+    engine->left = fast->held = slow->held = 0;
     clf_translator_free(translator);
 }
 

@@ -9,7 +9,7 @@
 #include "runtime/program/launch.h"
 #include "shared/lines.h"
 #include "shared/page.h"
-#include "translate/worker_pool.h"
+#include "translate/internal.h"
 
 /* The state of a running case, which uses the first `batch` lines. */
 struct stage_case {
@@ -88,8 +88,7 @@ static clf_status read_sources(struct stage_case *one)
     for (int i = 0; i < one->batch; i++) {
         clf_status line_status = CLF_OK;
         char *problem = NULL;
-        clf_status status = clf__source_read(&one->sources[i], one->translator->settings,
-                                             one->translator->frame_maker, &one->lines[i]);
+        clf_status status = clf__translator_read(&one->sources[i], one->translator, &one->lines[i]);
         status = clf__line_problem(status, &line_status, &problem);
         if (status == CLF_OK && line_status != CLF_OK) {
             status = unusable_line(i, problem);
@@ -104,20 +103,21 @@ static clf_status read_sources(struct stage_case *one)
 static clf_status prepare_encode(struct stage_case *one, struct clf_model *model)
 {
     CLF__TRY(read_sources(one));
-    int *order, count = 0, longest = 0;
-    CLF__TRY(clf__allocate(&order, (size_t)one->batch, sizeof *order));
+    const struct clf__source **sources;
+    int count = 0, longest = 0;
+    CLF__TRY(clf__allocate(&sources, (size_t)one->batch, sizeof *sources));
     for (int i = 0; i < one->batch; i++) {
         int length = one->sources[i].length;
         longest = length > longest ? length : longest;
         if (length > 0) {
-            order[count++] = i;
+            sources[count++] = &one->sources[i];
         }
     }
     clf_status status = count > 0 ? CLF_OK : blank_work(one);
     if (status == CLF_OK) {
-        status = clf__sources_join(&one->joined, one->sources, order, count, model->info.feature_size);
+        status = clf__sources_join(&one->joined, sources, count, model->info.feature_size);
     }
-    clf__free(order);
+    clf__free(sources);
     CLF__TRY(status);
     one->tokens = one->joined.first[count];
     struct clf__session_limits limits = {
@@ -152,12 +152,12 @@ static json_t *case_row(const struct bench_call *call, const struct clf_model *m
 {
     json_t *row = bench_row(call, one->device, stages[call->flags.stage].word);
     uint64_t weights = clf_model_describe(model)->weight_bytes;
-    int failed =
-        json_object_set_new(row, "weight_bytes", json_integer((json_int_t)weights)) != 0 ||
-        json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
-        json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
-        json_object_set_new(row, "devices", json_integer(clf__worker_pool_count(one->translator))) != 0 ||
-        add_batch_size(row, one) != 0 || bench_row_time(row, timing, one->tokens) != EXIT_DONE;
+    int failed = json_object_set_new(row, "weight_bytes", json_integer((json_int_t)weights)) != 0 ||
+                 json_object_set_new(row, "batch", json_integer(one->batch)) != 0 ||
+                 json_object_set_new(row, "beam", json_integer(one->beam)) != 0 ||
+                 json_object_set_new(row, "devices",
+                                     json_integer(clf__engine_working(one->translator->engine))) != 0 ||
+                 add_batch_size(row, one) != 0 || bench_row_time(row, timing, one->tokens) != EXIT_DONE;
     if (failed) {
         json_decref(row);
         return NULL;

@@ -3,9 +3,9 @@
 #include "base/hash.h"
 #include "base/minmax.h"
 #include "base/status.h"
+#include "engine/times.h"
 #include "runtime/cluster/ranks.h"
 #include "shared/made_of.h"
-#include "translate/times.h"
 
 /* Windows are large if their results can be printed during the work, because batches become smaller near the
  * end of a window. Otherwise a window consists of a few batches, so that results are printed early. */

@@ -5,12 +5,12 @@
 
 #include "base/memory.h"
 #include "base/minmax.h"
+#include "engine/batch_size.h"
 #include "model/config/sides.h"
 #include "runtime/device/buffer.h"
 #include "runtime/device/caps.h"
 #include "runtime/device/queue.h"
 #include "runtime/program/launch.h"
-#include "translate/batch_size.h"
 #include "tune/tune.h"
 
 /* Sizes with and without --quick. */

@@ -1,6 +1,6 @@
 /* Sums of stage times. */
-#ifndef CLF_TRANSLATE_TIMES_H
-#define CLF_TRANSLATE_TIMES_H
+#ifndef CLF_ENGINE_TIMES_H
+#define CLF_ENGINE_TIMES_H
 
 #include <clformer/translator.h>
 

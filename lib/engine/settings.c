@@ -1,4 +1,4 @@
-#include "translate/settings.h"
+#include "engine/settings.h"
 
 #include <limits.h>
 #include <string.h>

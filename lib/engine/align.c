@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "translate/internal.h"
+#include "engine/lane.h"
 
 /* Returns the length of a session for sequences of `needed` tokens. */
 static int choose_length(int length, int needed, int limit)
@@ -14,14 +14,13 @@ static int choose_length(int length, int needed, int limit)
 }
 
 /* Creates a session for the two lengths. */
-static clf_status make_session(struct clf_translator *translator, int sources, int targets)
+static clf_status make_session(struct clf__lane *lane, int sources, int targets)
 {
-    struct clf__session_limits *limits = &translator->align_limits;
-    if (translator->align_session != NULL && sources <= limits->source_length &&
-        targets <= limits->target_length) {
+    struct clf__session_limits *limits = &lane->align_limits;
+    if (lane->align_session != NULL && sources <= limits->source_length && targets <= limits->target_length) {
         return CLF_OK;
     }
-    const struct clf_model_info *info = &translator->model->info;
+    const struct clf_model_info *info = &lane->model->info;
     int longest = choose_length(limits->source_length, sources, info->max_source_length);
     int longest_target = choose_length(limits->target_length, targets, info->max_target_length);
     *limits = (struct clf__session_limits){
@@ -32,9 +31,9 @@ static clf_status make_session(struct clf_translator *translator, int sources, i
         .target_length = longest_target,
         .maps = 1,
     };
-    clf__session_free(translator->align_session);
-    translator->align_session = NULL;
-    return clf__session_create(&translator->align_session, translator->model->transformer, limits);
+    clf__session_free(lane->align_session);
+    lane->align_session = NULL;
+    return clf__session_create(&lane->align_session, lane->model->transformer, limits);
 }
 
 /* Allocates memory for the attention maps of one pair. */
@@ -56,10 +55,10 @@ static void free_maps(struct clf__session_maps *maps)
 }
 
 /* Finds the source's own tokens: [first, last). */
-static void find_text(int *first, int *last, const struct clf_translator *translator,
+static void find_text(int *first, int *last, const struct clf__settings *settings,
                       const struct clf__source *source)
 {
-    const struct clf__framing *framing = &translator->settings->framing;
+    const struct clf__framing *framing = &settings->framing;
     *first = 0;
     *last = source->length;
     for (int i = 0; source->frames == NULL && i < CLF__MOST_FRAMING; i++) {
@@ -88,37 +87,38 @@ static int look(const float *maps, int heads, int target, int targets, int sourc
     return best;
 }
 
-static clf_status attend(const struct clf__session_maps *maps, struct clf_translator *translator,
-                         const struct clf__source *source, const struct clf_hypothesis *hypothesis)
+static clf_status attend(const struct clf__session_maps *maps, struct clf__lane *lane,
+                         const struct clf__settings *settings, const struct clf__source *source,
+                         const struct clf_hypothesis *hypothesis)
 {
     struct clf__sequences sources = {1, (int[]){0, source->length}, source->ids.data, source->frames};
     int32_t *inputs;
     CLF__TRY(clf__allocate(&inputs, (size_t)hypothesis->count, sizeof *inputs));
-    inputs[0] = translator->settings->decoder_start_id;
+    inputs[0] = settings->decoder_start_id;
     memcpy(inputs + 1, hypothesis->ids, (size_t)(hypothesis->count - 1) * sizeof *inputs);
     struct clf__sequences targets = {1, (int[]){0, hypothesis->count}, inputs, NULL};
-    clf_status status = clf__session_attend_source(translator->align_session, &sources, maps);
+    clf_status status = clf__session_attend_source(lane->align_session, &sources, maps);
     if (status == CLF_OK) {
-        status = clf__session_attend_target(translator->align_session, &targets, maps);
+        status = clf__session_attend_target(lane->align_session, &targets, maps);
     }
     clf__free(inputs);
     return status;
 }
 
-static clf_status find_links(int **links, struct clf__session_maps *maps, struct clf_translator *translator,
-                             const struct clf__source *source, const struct clf_hypothesis *hypothesis,
-                             struct clf__attention_heads selection)
+static clf_status find_links(int **links, struct clf__session_maps *maps, struct clf__lane *lane,
+                             const struct clf__settings *settings, const struct clf__source *source,
+                             const struct clf_hypothesis *hypothesis, struct clf__attention_heads selection)
 {
-    const struct clf__config *config = &translator->model->transformer->config;
+    const struct clf__config *config = &lane->model->transformer->config;
     int first, last, all = config->decoder_heads, targets = hypothesis->count, sources = source->length;
     int heads = selection.heads > 0 ? selection.heads : all;
-    CLF__TRY(make_session(translator, sources, targets));
+    CLF__TRY(make_session(lane, sources, targets));
     CLF__TRY(allocate_maps(maps, config, (size_t)sources, (size_t)targets));
-    CLF__TRY(attend(maps, translator, source, hypothesis));
+    CLF__TRY(attend(maps, lane, settings, source, hypothesis));
     CLF__TRY(clf__allocate(links, (size_t)targets, sizeof **links));
     size_t before = (size_t)(selection.layer - 1) * (size_t)all;
     const float *cross = maps->cross + before * (size_t)targets * (size_t)sources;
-    find_text(&first, &last, translator, source);
+    find_text(&first, &last, settings, source);
     for (int i = 0; i < targets; i++) {
         int found = look(cross, heads, i, targets, sources, first, last);
         (*links)[i] = found >= 0 ? found - first : -1;
@@ -126,24 +126,25 @@ static clf_status find_links(int **links, struct clf__session_maps *maps, struct
     return CLF_OK;
 }
 
-clf_status clf__links_find(int **links, struct clf_translator *translator, const struct clf__source *source,
-                           const struct clf_hypothesis *hypothesis, struct clf__attention_heads selection)
+clf_status clf__links_find(int **links, struct clf__lane *lane, const struct clf__settings *settings,
+                           const struct clf__source *source, const struct clf_hypothesis *hypothesis,
+                           struct clf__attention_heads selection)
 {
     struct clf__session_maps maps = {NULL, NULL, NULL};
     *links = NULL;
-    clf_status status = find_links(links, &maps, translator, source, hypothesis, selection);
+    clf_status status = find_links(links, &maps, lane, settings, source, hypothesis, selection);
     free_maps(&maps);
     return status;
 }
 
-clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
-                      const struct clf__source *source)
+clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf__lane *lane,
+                      const struct clf__settings *settings, const struct clf__source *source)
 {
-    const struct clf_translate_options *options = &translator->settings->options;
-    const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
+    const struct clf_translate_options *options = &settings->options;
+    const struct clf__tokenizer *tokenizer = lane->model->tokenizer;
     struct clf__attention_heads selection = {options->alignment_layer, 0};
     clf__free(hypothesis->alignment); /* may hold an alignment from a translator whose device failed */
-    CLF__TRY(clf__links_find(&hypothesis->alignment, translator, source, hypothesis, selection));
+    CLF__TRY(clf__links_find(&hypothesis->alignment, lane, settings, source, hypothesis, selection));
     for (int i = 0; i < hypothesis->count; i++) {
         int32_t id = hypothesis->ids[i];
         int is_replaced = options->replace_unknown && id == clf__tokenizer_unknown(tokenizer);

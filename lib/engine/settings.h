@@ -1,7 +1,7 @@
 /* The options of a translator, resolved for its model. They do not change after their creation, so that any
  * number of threads may read them. */
-#ifndef CLF_TRANSLATE_SETTINGS_H
-#define CLF_TRANSLATE_SETTINGS_H
+#ifndef CLF_ENGINE_SETTINGS_H
+#define CLF_ENGINE_SETTINGS_H
 
 #include <clformer/translator.h>
 

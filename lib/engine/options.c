@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "base/options.h"
+#include "engine/settings.h"
 #include "model/config/config.h"
 #include "model/config/task.h"
 #include "model/transformer.h"
-#include "translate/settings.h"
 
 enum {
     MAX_BATCH_TOKENS = 1 << 20, /* keeps batch sizes within an int */

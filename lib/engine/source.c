@@ -1,9 +1,10 @@
+#include "engine/source.h"
+
 #include <string.h>
 
 #include "audio/frames.h"
 #include "base/memory.h"
 #include "model/config/sides.h"
-#include "translate/internal.h"
 
 void clf__source_free(struct clf__source *source)
 {
@@ -177,13 +178,13 @@ clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct cl
     return CLF_OK;
 }
 
-clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *sources, const int *order,
-                             int count, int feature_size)
+clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *const *sources, int count,
+                             int feature_size)
 {
     *out = (struct clf__joined){.first = NULL};
     CLF__TRY(clf__allocate(&out->first, (size_t)count + 1, sizeof *out->first));
     for (int i = 0; i < count; i++) {
-        out->first[i + 1] = out->first[i] + sources[order[i]].length;
+        out->first[i + 1] = out->first[i] + sources[i]->length;
     }
     size_t rows = (size_t)out->first[count];
     clf_status status = feature_size > 0
@@ -194,7 +195,7 @@ clf_status clf__sources_join(struct clf__joined *out, const struct clf__source *
         return status;
     }
     for (int i = 0; i < count; i++) {
-        const struct clf__source *source = &sources[order[i]];
+        const struct clf__source *source = sources[i];
         size_t first = (size_t)out->first[i], length = (size_t)source->length;
         if (feature_size > 0) {
             size_t width = (size_t)feature_size;

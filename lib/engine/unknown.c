@@ -1,16 +1,16 @@
 /* Replaces unknown tokens of a translation by the source tokens with the most attention (Luong et al.
    2015). */
 #include "base/memory.h"
+#include "engine/lane.h"
 #include "text/tokenizers/token_list.h"
-#include "translate/internal.h"
 
 /* Returns the alignment layer of the options if set; otherwise the model's, or the one that usually aligns
    best. */
-static struct clf__attention_heads choose_heads(const struct clf_translator *translator)
+static struct clf__attention_heads choose_heads(const struct clf__settings *settings)
 {
-    const struct clf__config *config = &translator->model->transformer->config;
-    if (translator->settings->options.alignment_layer > 0) {
-        return (struct clf__attention_heads){translator->settings->options.alignment_layer, 0};
+    const struct clf__config *config = &settings->model->transformer->config;
+    if (settings->options.alignment_layer > 0) {
+        return (struct clf__attention_heads){settings->options.alignment_layer, 0};
     }
     if (config->alignment_layer > 0) {
         return (struct clf__attention_heads){config->alignment_layer, config->alignment_heads};
@@ -21,9 +21,9 @@ static struct clf__attention_heads choose_heads(const struct clf_translator *tra
 
 /* Maps token `link` of the truncated source to the whole source. Truncation keeps the last token, which
  * belongs to the text if no end token frames it. */
-static int place_in_whole(const struct clf_translator *translator, const struct clf__source *source, int link)
+static int place_in_whole(const struct clf__settings *settings, const struct clf__source *source, int link)
 {
-    const struct clf__framing *framing = &translator->settings->framing;
+    const struct clf__framing *framing = &settings->framing;
     int before = 0;
     for (int i = 0; i < CLF__MOST_FRAMING; i++) {
         before += framing->before[i] >= 0;
@@ -32,21 +32,20 @@ static int place_in_whole(const struct clf_translator *translator, const struct 
     return source->cut_from > 0 && is_last ? source->cut_from - 1 - before : link;
 }
 
-static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf_translator *translator,
+static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf__settings *settings,
                              const struct clf__source *source, const struct clf__token_list *tokens,
                              const int *links)
 {
-    const struct clf__tokenizer *tokenizer = translator->model->tokenizer;
+    const struct clf__tokenizer *tokenizer = settings->model->tokenizer;
     const char **given;
     char *text = NULL;
     CLF__TRY(clf__allocate(&given, (size_t)hypothesis->count, sizeof *given));
     for (int i = 0; i < hypothesis->count; i++) {
         int is_unknown = hypothesis->ids[i] == clf__tokenizer_unknown(tokenizer);
-        given[i] =
-            is_unknown ? clf__token_list_at(tokens, place_in_whole(translator, source, links[i])) : NULL;
+        given[i] = is_unknown ? clf__token_list_at(tokens, place_in_whole(settings, source, links[i])) : NULL;
     }
     clf_status status = clf__tokenizer_decode_given(tokenizer, &text, hypothesis->ids, hypothesis->count,
-                                                    given, translator->settings->options.subwords);
+                                                    given, settings->options.subwords);
     clf__free(given);
     CLF__TRY(status);
     clf__free(hypothesis->text);
@@ -55,22 +54,21 @@ static clf_status write_text(struct clf_hypothesis *hypothesis, const struct clf
 }
 
 /* Reads the source's own tokens as written, including the task prefix. */
-static clf_status read_tokens(struct clf__token_list *tokens, const struct clf_translator *translator,
+static clf_status read_tokens(struct clf__token_list *tokens, const struct clf__settings *settings,
                               const struct clf_line *line)
 {
     struct clf_line whole;
     char *made;
-    CLF__TRY(clf__source_text(&whole, &made, translator->settings, line));
-    clf_status status =
-        clf__tokenizer_source_tokens(translator->model->tokenizer, &translator->settings->framing, tokens,
-                                     whole.text, whole.size, translator->settings->options.subwords);
+    CLF__TRY(clf__source_text(&whole, &made, settings, line));
+    clf_status status = clf__tokenizer_source_tokens(settings->model->tokenizer, &settings->framing, tokens,
+                                                     whole.text, whole.size, settings->options.subwords);
     clf__free(made);
     return status;
 }
 
-static int has_unknown(const struct clf_hypothesis *hypothesis, const struct clf_translator *translator)
+static int has_unknown(const struct clf_hypothesis *hypothesis, const struct clf__settings *settings)
 {
-    int32_t unknown = clf__tokenizer_unknown(translator->model->tokenizer);
+    int32_t unknown = clf__tokenizer_unknown(settings->model->tokenizer);
     int found = 0;
     for (int i = 0; i < hypothesis->count; i++) {
         found |= hypothesis->ids[i] == unknown;
@@ -78,20 +76,21 @@ static int has_unknown(const struct clf_hypothesis *hypothesis, const struct clf
     return found;
 }
 
-clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf_translator *translator,
-                                const struct clf__source *source, const struct clf_line *line)
+clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf__lane *lane,
+                                const struct clf__settings *settings, const struct clf__source *source,
+                                const struct clf_line *line)
 {
     struct clf__token_list tokens = {0};
     int *links = NULL;
-    if (!has_unknown(hypothesis, translator)) {
+    if (!has_unknown(hypothesis, settings)) {
         return CLF_OK;
     }
-    clf_status status = clf__links_find(&links, translator, source, hypothesis, choose_heads(translator));
+    clf_status status = clf__links_find(&links, lane, settings, source, hypothesis, choose_heads(settings));
     if (status == CLF_OK) {
-        status = read_tokens(&tokens, translator, line);
+        status = read_tokens(&tokens, settings, line);
     }
     if (status == CLF_OK) {
-        status = write_text(hypothesis, translator, source, &tokens, links);
+        status = write_text(hypothesis, settings, source, &tokens, links);
     }
     clf__token_list_free(&tokens);
     clf__free(links);

@@ -1,4 +1,4 @@
-#include "translate/times.h"
+#include "engine/times.h"
 
 void clf__times_add(struct clf_stage_times *sum, const struct clf_stage_times *times)
 {

@@ -1,6 +1,6 @@
 /* Sizes of batches. */
-#ifndef CLF_TRANSLATE_BATCH_SIZE_H
-#define CLF_TRANSLATE_BATCH_SIZE_H
+#ifndef CLF_ENGINE_BATCH_SIZE_H
+#define CLF_ENGINE_BATCH_SIZE_H
 
 #include <clformer/device.h>
 

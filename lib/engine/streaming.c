@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "translate/worker_pool.h"
+#include "engine/internal.h"
 
 static int is_space(char byte)
 {
@@ -41,15 +41,35 @@ static size_t common_size(const char *a, const char *b, size_t most)
     return size;
 }
 
-clf_status clf__streamed_continue(struct clf__streamed *streamed, const struct clf_translator *translator,
-                                  int line, const char *text, int is_whole)
+static clf_status emit(const struct clf__unit *unit, const char *text, size_t size)
 {
+    struct clf__job *job = unit->job;
+    struct clf__part_text *part;
+    if (unit->lane->driver == job) {
+        job->options->streamed(unit->number, text, size, job->options->payload);
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(&part, 1, sizeof *part));
+    clf_status status = clf__copy_bytes(&part->text, text, size);
+    if (status != CLF_OK) {
+        clf__free(part);
+        return status;
+    }
+    part->size = size;
+    part->line = unit->number;
+    clf__job_stream(job, part);
+    return CLF_OK;
+}
+
+clf_status clf__unit_stream(struct clf__unit *unit, const char *text, int is_whole)
+{
+    struct clf__streamed *streamed = &unit->streamed;
     size_t size = is_whole ? strlen(text) : certain_size(text);
     size_t same = common_size(streamed->text != NULL ? streamed->text : "", text, streamed->size);
     if (same < streamed->size &&
         is_whole) { /* possible after numbers in Czech text (text/tokenizers/moses/joiner.c) */
         clf__log(CLF_LOG_WARNING, "line %d: its last tokens changed text that was already streamed",
-                 line + 1);
+                 unit->number + 1);
     } else if (same < streamed->size || size <= streamed->size) {
         return CLF_OK;
     }
@@ -58,16 +78,5 @@ clf_status clf__streamed_continue(struct clf__streamed *streamed, const struct c
     streamed->size = 0;
     CLF__TRY(clf__copy_bytes(&streamed->text, text, size));
     streamed->size = size;
-    if (more > 0) {
-        clf__worker_pool_stream(translator, line, text + from, more);
-    }
-    return CLF_OK;
-}
-
-void clf__streamed_free(struct clf__streamed *streamed, int count)
-{
-    for (int i = 0; streamed != NULL && i < count; i++) {
-        clf__free(streamed[i].text);
-    }
-    clf__free(streamed);
+    return more > 0 ? emit(unit, text + from, more) : CLF_OK;
 }

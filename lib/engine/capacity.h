@@ -1,0 +1,34 @@
+/* The capacity that a session and a search need for lines with certain settings. */
+#ifndef CLF_ENGINE_CAPACITY_H
+#define CLF_ENGINE_CAPACITY_H
+
+#include "engine/settings.h"
+#include "model/infer/session.h"
+
+/* A selection of cross-attention heads: the first `heads` heads of a decoder layer, counted from 1. Heads 0:
+   all. */
+struct clf__attention_heads {
+    int layer, heads;
+};
+
+struct clf__capacity {
+    struct clf__search_limits search;     /* of one line; `slots` is unused */
+    int candidates;                       /* k of a step */
+    int shortlist_base, shortlist_each;   /* as in struct clf__session_limits */
+    struct clf__attention_heads coverage; /* attention for the coverage penalty; layer 0: not needed */
+};
+
+struct clf__capacity clf__capacity_of(const struct clf__settings *settings);
+
+/* Returns the capacity for lines that need either. If only one has shortlists, the result is `b`, because a
+ * session has either shortlists for all lines or none. */
+struct clf__capacity clf__capacity_join(const struct clf__capacity *a, const struct clf__capacity *b);
+
+/* Returns whether a session with this capacity serves lines that need another. */
+int clf__capacity_covers(const struct clf__capacity *capacity, const struct clf__capacity *needed);
+
+/* Returns the limits of a session for `lines` lines of up to `source_length` tokens or frames. */
+struct clf__session_limits clf__capacity_limits(const struct clf__capacity *capacity, int lines,
+                                                int batch_tokens, int source_length);
+
+#endif

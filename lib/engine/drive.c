@@ -1,0 +1,280 @@
+/* Runs a lane: admits units, runs a step of all lines under search, and finishes lines. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "engine/internal.h"
+
+enum { WAIT_MILLISECONDS = 20 };
+
+/* What a lane does next. */
+struct turn {
+    int count;                  /* lines to admit, in lane->chosen and lane->slots */
+    struct clf__unit *task;     /* a task to run */
+    struct clf__unit *unserved; /* a line that needs another session */
+};
+
+/* Removes the lines of cancelled jobs. */
+static void drop_cancelled(struct clf__lane *lane)
+{
+    for (int slot = 0; lane->units != NULL && slot < lane->max_lines; slot++) {
+        struct clf__unit *unit = lane->units[slot];
+        if (unit != NULL && unit->job->is_cancelled) {
+            clf__lane_remove(lane, unit);
+            clf__queue_return(unit);
+        }
+    }
+}
+
+static int is_served(const struct clf__lane *lane, const struct clf__unit *unit)
+{
+    struct clf__capacity needed = clf__capacity_of(unit->settings);
+    return lane->session != NULL && unit->job->longest_source <= lane->source_length &&
+           clf__capacity_covers(&lane->capacity, &needed);
+}
+
+/* Reserves free slots for as many waiting lines as fit. Lines that need another session wait until no line is
+ * under search. */
+static void choose_lines(struct turn *turn, struct clf_engine *engine, struct clf__lane *lane)
+{
+    int64_t tokens = lane->searched_tokens;
+    for (int slot = -1;;) {
+        struct clf__unit *unit = clf__queue_next(engine, lane);
+        if (unit == NULL || unit->job->run != NULL) {
+            turn->task = turn->count == 0 ? unit : NULL;
+            return;
+        }
+        if (!is_served(lane, unit)) {
+            turn->unserved = turn->count == 0 && lane->searched == 0 ? unit : NULL;
+            return;
+        }
+        slot = clf__lane_free_slot(lane, slot + 1);
+        int is_alone = tokens == 0; /* a single line may exceed the budget */
+        if (slot == lane->max_lines || (!is_alone && tokens + unit->cost > lane->batch_tokens) ||
+            !clf__lane_reserve(lane, slot, unit->source.length)) {
+            return;
+        }
+        clf__queue_hold(unit, lane);
+        lane->slots[turn->count] = slot;
+        lane->chosen[turn->count++] = unit;
+        tokens += unit->cost;
+    }
+}
+
+static void give_back(struct turn *turn, struct clf__lane *lane)
+{
+    for (int i = 0; i < turn->count; i++) {
+        clf__lane_unreserve(lane, lane->slots[i]);
+        clf__queue_return(lane->chosen[i]);
+    }
+    turn->count = 0;
+}
+
+/* Lines are admitted in groups, once they are a quarter of the lines under search: each call of the encoder
+ * reads all of its weights, and a step with three quarters of its rows is hardly less efficient. The last
+ * lines are admitted at once. */
+static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
+{
+    struct turn turn = {0};
+    if (lane->searched > 0 && lane->seen_arrivals == engine->arrivals &&
+        lane->seen_searched == lane->searched) {
+        return turn; /* nothing has changed since the last attempt */
+    }
+    choose_lines(&turn, engine, lane);
+    if (3 * turn.count < lane->searched && !clf__queue_is_empty(engine)) {
+        give_back(&turn, lane);
+    }
+    if (turn.task != NULL) {
+        clf__queue_hold(turn.task, lane);
+    }
+    lane->seen_arrivals = engine->arrivals;
+    lane->seen_searched = lane->searched + turn.count;
+    return turn;
+}
+
+/* Creates a session that serves a line in addition to earlier ones. */
+static clf_status serve(const struct clf_engine *engine, struct clf__lane *lane, const struct clf__unit *unit)
+{
+    struct clf__capacity needed = clf__capacity_of(unit->settings);
+    if (!clf__capacity_covers(&lane->capacity, &needed)) {
+        CLF__TRY(clf__lane_fit(lane, &needed, engine->batch_tokens));
+    }
+    CLF__TRY(clf__lane_grow(lane, unit->job->longest_source));
+    return clf__lane_prepare(lane);
+}
+
+static clf_status stream_lines(struct clf__lane *lane)
+{
+    double start = clf__seconds();
+    for (int slot = 0; slot < lane->max_lines; slot++) {
+        struct clf__unit *unit = lane->units[slot];
+        char *text = NULL;
+        if (unit == NULL || unit->settings->options.streamed == NULL) {
+            continue;
+        }
+        CLF__TRY(clf__lane_text(&text, lane, slot));
+        clf_status status = text != NULL ? clf__unit_stream(unit, text, 0) : CLF_OK;
+        clf__free(text);
+        CLF__TRY(status);
+    }
+    lane->times.detokenize += clf__seconds() - start;
+    return CLF_OK;
+}
+
+/* Ends the job of a unit that has failed alone, or returns a failure of the device. */
+static clf_status end_unit(struct clf_engine *engine, struct clf__unit *unit, clf_status status)
+{
+    struct clf__failure failure = clf__failure_keep(status);
+    pthread_mutex_lock(&engine->lock);
+    if (status == CLF_OK) {
+        unit->lane->shown = unit->lane->times; /* before the job's thread sees the unit as done */
+        clf__queue_finish(unit);
+    } else {
+        if (!clf__is_device_failure(status) || engine->count == 1) {
+            clf__job_cancel(unit->job, &failure);
+            status = CLF_OK;
+        }
+        clf__queue_return(unit);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return status == CLF_OK ? CLF_OK : clf__failure_again(&failure);
+}
+
+static clf_status finish_lines(struct clf_engine *engine, struct clf__lane *lane)
+{
+    for (;;) {
+        struct clf__unit *unit;
+        clf_status status = clf__lane_take(lane, &unit);
+        if (unit == NULL) {
+            return CLF_OK;
+        }
+        if (status == CLF_OK && unit->settings->options.streamed != NULL && unit->result->count > 0) {
+            status = clf__unit_stream(unit, unit->result->hypotheses[0].text, 1);
+        }
+        CLF__TRY(end_unit(engine, unit, status));
+    }
+}
+
+/* Does the work of a turn, without the lock. */
+static clf_status work(struct clf_engine *engine, struct clf__lane *lane, const struct turn *turn)
+{
+    if (turn->task != NULL) {
+        struct clf__job *job = turn->task->job;
+        CLF__TRY(end_unit(engine, turn->task, job->run(job->context, lane, turn->task)));
+    }
+    if (turn->unserved != NULL) {
+        return serve(engine, lane, turn->unserved);
+    }
+    CLF__TRY(turn->count > 0 ? clf__lane_add(lane, turn->count) : CLF_OK);
+    if (lane->searched == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__lane_step(lane));
+    CLF__TRY(stream_lines(lane));
+    return finish_lines(engine, lane);
+}
+
+/* Ends the jobs of all units on a lane that has failed. If other devices work, they take the units over. */
+static void fail(struct clf_engine *engine, struct clf__lane *lane, const struct turn *turn,
+                 const struct clf__failure *failure)
+{
+    int is_lost = clf__is_device_failure(failure->status) && engine->count > 1;
+    lane->model->is_lost |= is_lost;
+    int goes_on = is_lost && clf__engine_working(engine) > 0;
+    if (turn->unserved != NULL && !goes_on) {
+        clf__job_cancel(turn->unserved->job, failure);
+    }
+    for (int slot = 0; lane->units != NULL && slot < lane->max_lines; slot++) {
+        struct clf__unit *unit = lane->units[slot];
+        if (unit != NULL) {
+            if (!goes_on) {
+                clf__job_cancel(unit->job, failure);
+            }
+            clf__queue_return(unit);
+        }
+    }
+    clf__lane_clear(lane);
+    for (struct clf__job *job = engine->first; job != NULL && is_lost; job = job->next) {
+        if (!goes_on || job->lane == lane) {
+            clf__job_cancel(job, failure);
+        }
+    }
+    engine->arrivals++;
+    pthread_cond_broadcast(&engine->work);
+}
+
+static void warn_of_loss(const struct clf__lane *lane, const struct clf__failure *failure)
+{
+    const struct clf_device_info *info = clf_device_describe(lane->model->transformer->device);
+    clf__log(CLF_LOG_WARNING, "device %d \"%s\": skipped, and the other devices take over its lines: %s",
+             info->index, info->name, failure->sentence);
+}
+
+static void run_turn(struct clf_engine *engine, struct clf__lane *lane, const struct turn *turn)
+{
+    pthread_mutex_unlock(&engine->lock);
+    double start = clf__seconds();
+    struct clf__failure failure = clf__failure_keep(work(engine, lane, turn));
+    double spent = clf__seconds() - start;
+    pthread_mutex_lock(&engine->lock);
+    lane->pace.seconds += spent;
+    lane->shown = lane->times;
+    if (failure.status != CLF_OK) {
+        fail(engine, lane, turn, &failure);
+    }
+    if (lane->model->is_lost && clf__engine_working(engine) > 0) {
+        pthread_mutex_unlock(&engine->lock);
+        warn_of_loss(lane, &failure);
+        pthread_mutex_lock(&engine->lock);
+    }
+}
+
+/* Calls the hooks of the job that waits for the lane. */
+static void go_on(struct clf_engine *engine, struct clf__job *job)
+{
+    pthread_mutex_unlock(&engine->lock);
+    struct clf__failure answer = clf__failure_keep(clf__job_go_on(job));
+    pthread_mutex_lock(&engine->lock);
+    if (answer.status != CLF_OK) {
+        clf__job_cancel(job, &answer);
+    }
+}
+
+void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += WAIT_MILLISECONDS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_cond_timedwait(condition, &engine->lock, &until);
+}
+
+static int drives_on(const struct clf_engine *engine, const struct clf__lane *lane,
+                     const struct clf__job *job)
+{
+    return job != NULL ? !clf__job_is_over(job) : !engine->stops && !lane->model->is_lost;
+}
+
+void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job)
+{
+    lane->is_driven = 1;
+    lane->driver = job;
+    for (int is_ready = 0; drives_on(engine, lane, job);) {
+        if (job != NULL && !is_ready) {
+            go_on(engine, job);
+        }
+        drop_cancelled(lane);
+        struct turn turn = choose(engine, lane);
+        is_ready = turn.unserved != NULL; /* the next turn admits the line */
+        if (turn.count > 0 || turn.task != NULL || turn.unserved != NULL || lane->searched > 0) {
+            run_turn(engine, lane, &turn);
+        } else if (drives_on(engine, lane, job)) {
+            clf__engine_wait(engine, &engine->work);
+        }
+    }
+    lane->is_driven = 0;
+    lane->driver = NULL;
+    for (struct clf__job *other = engine->first; other != NULL; other = other->next) {
+        pthread_cond_broadcast(&other->changed); /* another waiting thread drives the lane */
+    }
+}

@@ -1,0 +1,119 @@
+#include "engine/engine.h"
+
+#include "audio/frames.h"
+#include "base/memory.h"
+#include "base/task.h"
+#include "engine/internal.h"
+#include "model/config/sides.h"
+
+void clf__condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &clock);
+    pthread_condattr_destroy(&clock);
+}
+
+static clf_status fill(struct clf_engine *engine, struct clf_model *const *models, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (models[i] != NULL) {
+            struct clf__lane *lane = &engine->lanes[engine->count++];
+            lane->engine = engine;
+            lane->model = models[i];
+            lane->times.size = lane->shown.size = sizeof lane->times;
+        }
+    }
+    const struct clf_model *first = engine->lanes[0].model;
+    const struct clf__config *config = &first->transformer->config;
+    return config->feature_size > 0
+               ? clf__frame_maker_create(&engine->frame_maker, first->transformer->device,
+                                         clf__frame_layout_of(config))
+               : CLF_OK;
+}
+
+clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *models, int count,
+                              int batch_tokens)
+{
+    struct clf_engine *engine;
+    *out = NULL;
+    CLF__TRY(clf__allocate(&engine, 1, sizeof *engine));
+    engine->batch_tokens = batch_tokens;
+    engine->own_times.size = sizeof engine->own_times;
+    pthread_mutex_init(&engine->lock, NULL);
+    pthread_mutex_init(&engine->frames_lock, NULL);
+    clf__condition_init(&engine->work);
+    clf_status status = clf__allocate(&engine->lanes, (size_t)count, sizeof *engine->lanes);
+    if (status == CLF_OK) {
+        status = clf__allocate(&engine->tasks, (size_t)count, sizeof *engine->tasks);
+    }
+    if (status == CLF_OK) {
+        status = fill(engine, models, count);
+    }
+    if (status != CLF_OK) {
+        clf__engine_free(engine);
+        return status;
+    }
+    *out = engine;
+    return CLF_OK;
+}
+
+void clf__engine_free(struct clf_engine *engine)
+{
+    if (engine == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&engine->lock);
+    engine->stops = 1;
+    pthread_cond_broadcast(&engine->work);
+    pthread_mutex_unlock(&engine->lock);
+    for (int i = 0; i < engine->count; i++) {
+        clf__task_wait(&engine->tasks[i]);
+        clf__lane_free(&engine->lanes[i]);
+    }
+    clf__frame_maker_free(engine->frame_maker);
+    clf__free(engine->lanes);
+    clf__free(engine->tasks);
+    pthread_cond_destroy(&engine->work);
+    pthread_mutex_destroy(&engine->frames_lock);
+    pthread_mutex_destroy(&engine->lock);
+    clf__free(engine);
+}
+
+clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity *capacity)
+{
+    for (int i = 0; i < engine->count; i++) {
+        if (!engine->lanes[i].model->is_lost) {
+            CLF__TRY(clf__lane_fit(&engine->lanes[i], capacity, engine->batch_tokens));
+        }
+    }
+    return CLF_OK;
+}
+
+int clf__engine_working(const struct clf_engine *engine)
+{
+    int working = 0;
+    for (int i = 0; i < engine->count; i++) {
+        working += !engine->lanes[i].model->is_lost;
+    }
+    return working;
+}
+
+void clf__engine_add_times(struct clf_engine *engine, const struct clf_stage_times *times)
+{
+    pthread_mutex_lock(&engine->lock);
+    clf__times_add(&engine->own_times, times);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+struct clf_stage_times clf__engine_times(struct clf_engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    struct clf_stage_times times = engine->own_times;
+    for (int i = 0; i < engine->count; i++) {
+        clf__times_add(&times, &engine->lanes[i].shown);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return times;
+}

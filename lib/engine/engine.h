@@ -1,0 +1,81 @@
+/* An engine: the lanes of one model on one or several devices, and the jobs that wait for them. Any number of
+ * threads submit jobs. A lane takes the units of all jobs between two steps; a result does not depend on the
+ * lane, nor on the other lines under search. */
+#ifndef CLF_ENGINE_ENGINE_H
+#define CLF_ENGINE_ENGINE_H
+
+#include <pthread.h>
+
+#include "engine/lane.h"
+
+struct clf__job;
+
+struct clf_engine {
+    struct clf__lane *lanes; /* (count) */
+    struct clf__task *tasks; /* (count) the threads of the lanes, if the engine has several */
+    int count;
+    int batch_tokens; /* 0: chosen for each device and for what the lines need */
+    pthread_mutex_t lock;
+    pthread_cond_t work;              /* units wait, or the engine stops */
+    struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */
+    int64_t left;                     /* total cost of their units that are not done */
+    uint64_t arrivals;                /* counts submitted jobs and returned units */
+    struct clf_stage_times own_times; /* of work outside the lanes */
+    int stops;
+    struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
+    pthread_mutex_t frames_lock;
+};
+
+clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *models, int count,
+                              int batch_tokens);
+/* Frees an engine without jobs. */
+void clf__engine_free(struct clf_engine *engine);
+
+/* Chooses the batches of all lanes for lines that need a capacity. */
+clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity *capacity);
+
+/* Counts the lanes whose devices work. */
+int clf__engine_working(const struct clf_engine *engine);
+
+/* Runs one unit of work on a lane. */
+typedef clf_status clf__unit_run(void *context, struct clf__lane *lane, struct clf__unit *unit);
+
+/* Work that was submitted together. */
+struct clf__job {
+    struct clf__unit *units; /* (count) */
+    int count;
+    /* NULL: the units are lines to search. */
+    clf__unit_run *run;
+    /* Called on the waiting thread when all units before `to` are done; units before `from` were passed
+     * earlier. NULL: not called. */
+    clf_status (*passed)(void *context, int from, int to);
+    void *context;                               /* first argument of the callbacks */
+    const struct clf_translate_options *options; /* with hooks, which run on the waiting thread */
+    struct clf_stage_times
+        *times;             /* receives the engine's times before each call of the hooks; may be NULL */
+    int longest_source;     /* tokens or frames */
+    int group;              /* this many consecutive units are sorted by cost together */
+    struct clf__lane *lane; /* the only lane that may run the job; NULL: any */
+
+    /* Set by the engine. */
+    struct clf_engine *engine;
+    struct clf__job *next, *previous;
+    pthread_cond_t changed;
+    int *order; /* (order_count) units with a cost above 0, in the order in which lanes take them */
+    int order_count, next_position;
+    int held, done;   /* units */
+    int passed_count; /* number of passed units */
+    int is_cancelled;
+    struct clf__failure failure;
+    struct clf__part_text *parts, *last_part; /* streamed text that the waiting thread has not passed on */
+};
+
+/* Adds times of work outside the lanes. */
+void clf__engine_add_times(struct clf_engine *engine, const struct clf_stage_times *times);
+/* Returns the sum of all times. */
+struct clf_stage_times clf__engine_times(struct clf_engine *engine);
+
+/* Runs a job and waits for its end; its units are done then, or the status is not CLF_OK. */
+clf_status clf__job_run(struct clf_engine *engine, struct clf__job *job);
+
+#endif

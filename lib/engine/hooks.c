@@ -1,0 +1,78 @@
+/* The hooks of a job, which run on the thread that waits for it. */
+#include "base/memory.h"
+#include "engine/internal.h"
+
+/* Takes the parts of text that were streamed so far. */
+static struct clf__part_text *take_parts(struct clf__job *job)
+{
+    struct clf__part_text *parts = job->parts;
+    job->parts = job->last_part = NULL;
+    return parts;
+}
+
+static int count_finished(const struct clf__job *job)
+{
+    int to = job->passed_count;
+    while (to < job->count && (job->units[to].cost == 0 || job->units[to].state == CLF__UNIT_DONE)) {
+        to++;
+    }
+    return to;
+}
+
+static void stream_parts(const struct clf_translate_options *options, struct clf__part_text *parts)
+{
+    while (parts != NULL) {
+        struct clf__part_text *next = parts->next;
+        options->streamed(parts->line, parts->text, parts->size, options->payload);
+        clf__free(parts->text);
+        clf__free(parts);
+        parts = next;
+    }
+}
+
+clf_status clf__job_pass(struct clf__job *job)
+{
+    pthread_mutex_lock(&job->engine->lock);
+    struct clf__part_text *parts = take_parts(job);
+    int from = job->passed_count, to = job->is_cancelled ? from : count_finished(job);
+    job->passed_count = to;
+    pthread_mutex_unlock(&job->engine->lock);
+    stream_parts(job->options, parts);
+    return to > from && job->passed != NULL ? job->passed(job->context, from, to) : CLF_OK;
+}
+
+clf_status clf__job_go_on(struct clf__job *job)
+{
+    const struct clf_translate_options *options = job->options;
+    CLF__TRY(clf__job_pass(job));
+    if (job->times != NULL) {
+        *job->times = clf__engine_times(job->engine);
+    }
+    if (options->poll != NULL) {
+        options->poll(options->payload);
+    }
+    int stops = options->interrupted != NULL && options->interrupted(options->payload);
+    return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
+}
+
+void clf__job_stream(struct clf__job *job, struct clf__part_text *part)
+{
+    pthread_mutex_lock(&job->engine->lock);
+    if (job->last_part != NULL) {
+        job->last_part->next = part;
+    } else {
+        job->parts = part;
+    }
+    job->last_part = part;
+    pthread_cond_broadcast(&job->changed);
+    pthread_mutex_unlock(&job->engine->lock);
+}
+
+void clf__job_drop_parts(struct clf__job *job)
+{
+    for (struct clf__part_text *part = take_parts(job), *next; part != NULL; part = next) {
+        next = part->next;
+        clf__free(part->text);
+        clf__free(part);
+    }
+}

@@ -1,0 +1,56 @@
+/* Shared by the files of the engine. Functions need the engine's lock unless stated otherwise. */
+#ifndef CLF_ENGINE_INTERNAL_H
+#define CLF_ENGINE_INTERNAL_H
+
+#include "engine/engine.h"
+
+/* Streamed text of a line. */
+struct clf__part_text {
+    struct clf__part_text *next;
+    char *text;
+    size_t size;
+    int line;
+};
+
+static inline int clf__job_is_over(const struct clf__job *job)
+{
+    return job->held == 0 && (job->is_cancelled || job->done == job->order_count);
+}
+
+/* Ends a job early; CLF_OK keeps the first failure. */
+void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure);
+
+/* Returns the next unit that waits and that a lane may take, or NULL. The caller marks it as held. */
+struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane);
+/* Returns whether no unit waits. */
+int clf__queue_is_empty(const struct clf_engine *engine);
+void clf__queue_hold(struct clf__unit *unit, struct clf__lane *lane);
+/* Returns a held unit to its job; if the job is cancelled, the unit is done. */
+void clf__queue_return(struct clf__unit *unit);
+/* Marks a held unit as done. */
+void clf__queue_finish(struct clf__unit *unit);
+
+/* Returns whether a lane may take a unit of this cost. The share of each lane in the remaining
+ * work follows its pace, so that all finish together. The fastest may always take one. */
+int clf__pace_allows(const struct clf_engine *engine, const struct clf__lane *lane, int cost);
+
+/* Runs a lane until `job` is over; NULL: until the engine stops. */
+void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job);
+
+/* Passes streamed text and finished units on, without the lock. */
+clf_status clf__job_pass(struct clf__job *job);
+/* Calls all hooks of a job, without the lock. Returns a failure that ends the job. */
+clf_status clf__job_go_on(struct clf__job *job);
+void clf__job_drop_parts(struct clf__job *job);
+
+/* Streams the certain part of a growing or finished text that was not streamed before; without the lock. */
+clf_status clf__unit_stream(struct clf__unit *unit, const char *text, int is_whole);
+/* Gives a part of text to the thread that waits for the job; without the lock. */
+void clf__job_stream(struct clf__job *job, struct clf__part_text *part);
+
+/* Initialises a condition whose time-outs are on the monotonic clock. */
+void clf__condition_init(pthread_cond_t *condition);
+/* Waits for a condition, for some milliseconds. */
+void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition);
+
+#endif

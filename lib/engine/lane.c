@@ -1,0 +1,275 @@
+#include "engine/lane.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "search/search.h"
+
+static clf_status make_search(struct clf__lane *lane)
+{
+    size_t lines = (size_t)lane->max_lines;
+    struct clf__search_limits limits = lane->capacity.search;
+    limits.slots = lane->max_lines;
+    CLF__TRY(clf__allocate(&lane->units, lines, sizeof *lane->units));
+    CLF__TRY(clf__allocate(&lane->chosen, lines, sizeof *lane->chosen));
+    CLF__TRY(clf__allocate(&lane->slots, lines, sizeof *lane->slots));
+    return clf__search_create(&lane->search, &limits);
+}
+
+clf_status clf__lane_prepare(struct clf__lane *lane)
+{
+    if (lane->session != NULL) {
+        return CLF_OK;
+    }
+    struct clf__session_limits limits =
+        clf__capacity_limits(&lane->capacity, lane->max_lines, lane->batch_tokens, lane->source_length);
+    clf_status status = make_search(lane);
+    if (status == CLF_OK) {
+        status = clf__session_create(&lane->session, lane->model->transformer, &limits);
+    }
+    if (status != CLF_OK) {
+        clf__lane_release(lane);
+    }
+    return status;
+}
+
+void clf__lane_release(struct clf__lane *lane)
+{
+    clf__session_free(lane->session);
+    clf__search_free(lane->search);
+    clf__free(lane->units);
+    clf__free(lane->chosen);
+    clf__free(lane->slots);
+    lane->session = NULL;
+    lane->search = NULL;
+    lane->units = lane->chosen = NULL;
+    lane->slots = NULL;
+}
+
+void clf__lane_free(struct clf__lane *lane)
+{
+    clf__lane_release(lane);
+    clf__session_free(lane->force_session);
+    clf__session_free(lane->align_session);
+}
+
+int clf__lane_free_slot(const struct clf__lane *lane, int from)
+{
+    while (from < lane->max_lines && lane->units[from] != NULL) {
+        from++;
+    }
+    return from;
+}
+
+int clf__lane_reserve(struct clf__lane *lane, int slot, int length)
+{
+    return clf__session_reserve(lane->session, slot, length);
+}
+
+void clf__lane_unreserve(struct clf__lane *lane, int slot)
+{
+    clf__session_release(lane->session, slot);
+}
+
+static clf_status keep_hypotheses(struct clf__lane *lane, const struct clf__unit *unit,
+                                  const struct clf__search_result *found)
+{
+    struct clf_translation *result = unit->result;
+    const struct clf__settings *settings = unit->settings;
+    const struct clf__hypothesis *hypotheses = found->hypotheses;
+    int count = found->count;
+    if (count == 0) {
+        clf_status none =
+            found->is_not_finite
+                ? clf__model_fail_not_finite(lane->model)
+                : clf__fail(CLF_TEXT, "the search found no translation: every token is suppressed");
+        return clf__line_problem(none, &result->status, &result->problem);
+    }
+    CLF__TRY(clf__allocate(&result->hypotheses, (size_t)count, sizeof *result->hypotheses));
+    result->count = count;
+    for (int i = 0; i < count; i++) {
+        struct clf_hypothesis *kept = &result->hypotheses[i];
+        size_t length = (size_t)hypotheses[i].length;
+        CLF__TRY(clf__tokenizer_decode(lane->model->tokenizer, &kept->text, hypotheses[i].ids,
+                                       hypotheses[i].length, settings->options.subwords));
+        CLF__TRY(clf__allocate(&kept->ids, length, sizeof *kept->ids));
+        memcpy(kept->ids, hypotheses[i].ids, length * sizeof *kept->ids);
+        kept->count = hypotheses[i].length;
+        kept->score = hypotheses[i].score;
+        kept->log_probability = hypotheses[i].log_probability;
+    }
+    lane->times.target_tokens += hypotheses[0].length;
+    return CLF_OK;
+}
+
+/* Restricts each newly encoded line to the shortlist of its words. */
+static clf_status set_shortlist(struct clf__lane *lane, int slot, const struct clf__unit *unit)
+{
+    const struct clf__settings *settings = unit->settings;
+    const struct clf__ids *ids = &unit->source.ids;
+    int32_t *words;
+    if (settings->shortlist == NULL) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(
+        &words, (size_t)settings->candidates_base + (size_t)settings->candidates_each * (size_t)ids->count,
+        sizeof *words));
+    int found = clf__shortlist_candidates(settings->shortlist, words, ids->data, ids->count);
+    clf_status status = clf__session_set_shortlist(lane->session, slot, words, found);
+    clf__free(words);
+    return status;
+}
+
+static clf_status encode(struct clf__lane *lane, int count)
+{
+    const struct clf__source **sources;
+    struct clf__joined joined;
+    CLF__TRY(clf__allocate(&sources, (size_t)count, sizeof *sources));
+    for (int i = 0; i < count; i++) {
+        sources[i] = &lane->chosen[i]->source;
+    }
+    clf_status status = clf__sources_join(&joined, sources, count, lane->model->info.feature_size);
+    clf__free(sources);
+    CLF__TRY(status);
+    status = clf__session_encode(lane->session, &joined.sequences);
+    if (status == CLF_OK) {
+        status = clf__session_cache(lane->session, lane->slots);
+    }
+    lane->searched += count;
+    lane->searched_tokens += joined.first[count];
+    lane->times.source_tokens += joined.first[count];
+    lane->times.batches++;
+    clf__joined_free(&joined);
+    return status;
+}
+
+/* Returns a hash of a source. */
+static uint64_t identity_of(const struct clf__source *source, const struct clf_model *model)
+{
+    size_t width = (size_t)model->info.feature_size, length = (size_t)source->length;
+    return source->frames != NULL
+               ? clf__fnv(CLF__FNV_BEGIN, source->frames, length * width * sizeof *source->frames)
+               : clf__fnv(CLF__FNV_BEGIN, source->ids.data, length * sizeof *source->ids.data);
+}
+
+clf_status clf__lane_add(struct clf__lane *lane, int count)
+{
+    double start = clf__seconds();
+    for (int i = 0; i < count; i++) {
+        lane->units[lane->slots[i]] = lane->chosen[i];
+    }
+    CLF__TRY(encode(lane, count));
+    for (int i = 0; i < count; i++) {
+        const struct clf__unit *unit = lane->chosen[i];
+        const struct clf__ids *ids = &unit->source.ids;
+        int slot = lane->slots[i];
+        CLF__TRY(set_shortlist(lane, slot, unit));
+        CLF__TRY(clf__search_add(lane->search, slot, &unit->search, slot));
+        clf__search_set_source(lane->search, slot, ids->data, ids->count);
+        clf__search_set_identity(lane->search, slot, identity_of(&unit->source, lane->model));
+    }
+    lane->times.encode += clf__seconds() - start;
+    return CLF_OK;
+}
+
+clf_status clf__lane_step(struct clf__lane *lane)
+{
+    double start = clf__seconds();
+    struct clf__step *step = clf__search_prepare(lane->search);
+    double prepared = clf__seconds(), decoded = prepared;
+    if (step->rows > 0) {
+        CLF__TRY(clf__session_step(lane->session, step));
+        decoded = clf__seconds();
+        lane->times.decode += decoded - prepared;
+        lane->times.steps++;
+        lane->times.step_rows += step->rows;
+    }
+    clf__search_advance(lane->search);
+    lane->times.search += prepared - start + clf__seconds() - decoded;
+    return CLF_OK;
+}
+
+/* Returns whether a hypothesis is final: first tokens of alternatives are not, because their search
+ * continues. */
+static int is_whole(const struct clf__settings *settings, const struct clf_hypothesis *hypothesis)
+{
+    return settings->search.steps == 0 || hypothesis->count == settings->search.max_length;
+}
+
+/* Replaces unknown tokens and adds the alignment. */
+static clf_status look_back(struct clf__lane *lane, const struct clf__unit *unit)
+{
+    const struct clf__settings *settings = unit->settings;
+    int replaces = settings->options.replace_unknown, aligns = settings->options.alignment_layer > 0;
+    double start = clf__seconds();
+    for (int i = 0; (replaces || aligns) && i < unit->result->count; i++) {
+        struct clf_hypothesis *hypothesis = &unit->result->hypotheses[i];
+        if (!is_whole(settings, hypothesis)) {
+            continue;
+        }
+        CLF__TRY(replaces ? clf__unknown_replace(hypothesis, lane, settings, &unit->source, unit->line)
+                          : CLF_OK);
+        CLF__TRY(aligns ? clf__align(hypothesis, lane, settings, &unit->source) : CLF_OK);
+    }
+    lane->times.decode += clf__seconds() - start;
+    return CLF_OK;
+}
+
+static void free_slot(struct clf__lane *lane, int slot)
+{
+    lane->searched--;
+    lane->searched_tokens -= lane->units[slot]->source.length;
+    lane->units[slot] = NULL;
+    clf__session_release(lane->session, slot);
+}
+
+clf_status clf__lane_take(struct clf__lane *lane, struct clf__unit **out)
+{
+    struct clf__search_result found;
+    *out = NULL;
+    if (!clf__search_take(lane->search, &found)) {
+        return CLF_OK;
+    }
+    double start = clf__seconds();
+    *out = lane->units[found.slot];
+    free_slot(lane, found.slot);
+    lane->times.lines++;
+    clf_status status = keep_hypotheses(lane, *out, &found);
+    lane->times.detokenize += clf__seconds() - start;
+    return status == CLF_OK ? look_back(lane, *out) : status;
+}
+
+void clf__lane_remove(struct clf__lane *lane, struct clf__unit *unit)
+{
+    for (int slot = 0; lane->units != NULL && slot < lane->max_lines; slot++) {
+        if (lane->units[slot] == unit) {
+            clf__search_remove(lane->search, slot);
+            free_slot(lane, slot);
+        }
+    }
+}
+
+void clf__lane_clear(struct clf__lane *lane)
+{
+    for (int slot = 0; lane->units != NULL && slot < lane->max_lines; slot++) {
+        clf__search_remove(lane->search, slot);
+        lane->units[slot] = NULL;
+    }
+    if (lane->session != NULL) {
+        clf__session_release_all(lane->session);
+    }
+    lane->searched = 0;
+    lane->searched_tokens = 0;
+}
+
+clf_status clf__lane_text(char **out, const struct clf__lane *lane, int slot)
+{
+    int tag, count;
+    const int32_t *ids = clf__search_look(lane->search, slot, &tag, &count);
+    *out = NULL;
+    return ids == NULL ? CLF_OK
+                       : clf__tokenizer_decode(lane->model->tokenizer, out, ids, count,
+                                               lane->units[slot]->settings->options.subwords);
+}

@@ -1,0 +1,104 @@
+/* A lane: one device of an engine, with its sessions and the lines under search on it. One thread at a time
+ * uses a lane. */
+#ifndef CLF_ENGINE_LANE_H
+#define CLF_ENGINE_LANE_H
+
+#include "engine/batch_size.h"
+#include "engine/capacity.h"
+#include "engine/source.h"
+#include "engine/times.h"
+
+struct clf__search;
+struct clf_engine;
+
+/* Speed of a lane: tokens and seconds, weighted towards recent work. */
+struct clf__throughput {
+    double done, seconds;
+};
+
+struct clf__lane {
+    struct clf_engine *engine;
+    struct clf_model *model;
+    struct clf__capacity capacity; /* of the session for searches */
+    int batch_tokens, max_lines;   /* maximum source tokens and lines of a batch; max_lines 0: not chosen */
+    int source_length,
+        target_length;            /* initial lengths of the sessions; that of sources grows with the lines */
+    struct clf__session *session; /* for searching; created for the first line */
+    struct clf__search *search;   /* created with `session` */
+    struct clf__unit **units;     /* (max_lines) the line in each slot; NULL: free */
+    struct clf__unit **chosen;    /* (max_lines) lines to admit */
+    int *slots;                   /* (max_lines) their slots */
+    int searched;                 /* lines under search */
+    int64_t searched_tokens;      /* their source tokens */
+    struct clf__session *force_session; /* for scoring; created for the first batch */
+    struct clf__session_limits force_limits;
+    struct clf__session *align_session; /* for alignments; created for the lengths that occur */
+    struct clf__session_limits align_limits;
+    struct clf_stage_times times;
+    /* Guarded by the engine's lock. */
+    int is_driven;           /* a thread runs the lane */
+    struct clf__job *driver; /* the job whose waiting thread runs the lane; NULL: another thread */
+    uint64_t seen_arrivals;  /* arrivals of the engine, and `searched`, at the last attempt to admit lines */
+    int seen_searched;
+    int64_t held; /* cost of the units that the lane holds */
+    struct clf__throughput pace;
+    struct clf_stage_times shown; /* copy of `times` after the last step, for other threads */
+};
+
+/* Chooses the sizes of a batch for lines that need a capacity, in addition to those of earlier calls.
+ * wanted_tokens 0: the tuned or computed number, halved until the session of a full batch fits the free
+ * memory. No line may be under search. */
+clf_status clf__lane_fit(struct clf__lane *lane, const struct clf__capacity *capacity, int wanted_tokens);
+
+/* Grows the session for searches to a source of this length; sessions start with usual lengths, because a
+ * model may allow far longer ones. No line may be under search. */
+clf_status clf__lane_grow(struct clf__lane *lane, int source);
+
+/* Creates the session for searches if it does not exist. */
+clf_status clf__lane_prepare(struct clf__lane *lane);
+
+/* Frees the session for searches. */
+void clf__lane_release(struct clf__lane *lane);
+void clf__lane_free(struct clf__lane *lane);
+
+/* Returns a slot that is free from slot `from` on; max_lines if there is none. */
+int clf__lane_free_slot(const struct clf__lane *lane, int from);
+/* Reserves memory for a source of this length; returns 0 if too little is free at present. */
+int clf__lane_reserve(struct clf__lane *lane, int slot, int length);
+void clf__lane_unreserve(struct clf__lane *lane, int slot);
+
+/* Encodes the first `count` lines of `chosen`, longest first, and adds them to the search, in the reserved
+ * `slots`. */
+clf_status clf__lane_add(struct clf__lane *lane, int count);
+
+/* Runs one step of all lines under search. */
+clf_status clf__lane_step(struct clf__lane *lane);
+
+/* Takes a finished line from the search, with its result filled; *out is NULL if there is none. On failure,
+ * *out is the line that failed. */
+clf_status clf__lane_take(struct clf__lane *lane, struct clf__unit **out);
+
+/* Removes a line from the search. */
+void clf__lane_remove(struct clf__lane *lane, struct clf__unit *unit);
+/* Removes all lines. */
+void clf__lane_clear(struct clf__lane *lane);
+
+/* Returns the text so far of the line in a slot, which the caller frees; NULL if there is none. */
+clf_status clf__lane_text(char **out, const struct clf__lane *lane, int slot);
+
+/* Finds the source token with the most attention for each id of a hypothesis, or -1 if there is none. The
+ * caller frees *links (hypothesis->count), even on failure. */
+clf_status clf__links_find(int **links, struct clf__lane *lane, const struct clf__settings *settings,
+                           const struct clf__source *source, const struct clf_hypothesis *hypothesis,
+                           struct clf__attention_heads selection);
+
+/* Rebuilds a hypothesis' text with each unknown token replaced by the aligned source token. */
+clf_status clf__unknown_replace(struct clf_hypothesis *hypothesis, struct clf__lane *lane,
+                                const struct clf__settings *settings, const struct clf__source *source,
+                                const struct clf_line *line);
+
+/* Fills a hypothesis' alignment. */
+clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf__lane *lane,
+                      const struct clf__settings *settings, const struct clf__source *source);
+
+#endif

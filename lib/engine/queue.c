@@ -1,0 +1,121 @@
+/* The order in which lanes take units. */
+#include "base/clock.h"
+#include "engine/internal.h"
+
+static void skip_taken(struct clf__job *job)
+{
+    while (job->next_position < job->order_count &&
+           job->units[job->order[job->next_position]].state != CLF__UNIT_WAITS) {
+        job->next_position++;
+    }
+}
+
+struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane)
+{
+    for (struct clf__job *job = engine->first; job != NULL; job = job->next) {
+        skip_taken(job);
+        if (job->is_cancelled || job->next_position == job->order_count ||
+            (job->lane != NULL && job->lane != lane)) {
+            continue;
+        }
+        struct clf__unit *unit = &job->units[job->order[job->next_position]];
+        return job->lane != NULL || clf__pace_allows(engine, lane, unit->cost) ? unit : NULL;
+    }
+    return NULL;
+}
+
+int clf__queue_is_empty(const struct clf_engine *engine)
+{
+    for (struct clf__job *job = engine->first; job != NULL; job = job->next) {
+        skip_taken(job);
+        if (!job->is_cancelled && job->next_position < job->order_count) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void clf__queue_hold(struct clf__unit *unit, struct clf__lane *lane)
+{
+    unit->state = CLF__UNIT_HELD;
+    unit->lane = lane;
+    unit->job->held++;
+    lane->held += unit->cost;
+}
+
+static void leave(struct clf__unit *unit)
+{
+    unit->job->held--;
+    unit->lane->held -= unit->cost;
+    unit->lane = NULL;
+}
+
+void clf__queue_return(struct clf__unit *unit)
+{
+    leave(unit);
+    unit->state = CLF__UNIT_WAITS;
+    unit->job->next_position = 0; /* skip_taken() finds it again */
+    if (unit->job->is_cancelled) {
+        unit->state = CLF__UNIT_DONE;
+        unit->job->engine->left -= unit->cost;
+        pthread_cond_broadcast(&unit->job->changed);
+    }
+}
+
+void clf__queue_finish(struct clf__unit *unit)
+{
+    struct clf__job *job = unit->job;
+    job->engine->left -= unit->cost;
+    unit->lane->pace.done += unit->cost;
+    leave(unit);
+    unit->state = CLF__UNIT_DONE;
+    job->done++;
+    pthread_cond_broadcast(&job->changed);
+}
+
+void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure)
+{
+    if (job->is_cancelled) {
+        return; /* later failures are consequences */
+    }
+    job->is_cancelled = 1;
+    job->failure = *failure;
+    for (int i = 0; i < job->count; i++) {
+        struct clf__unit *unit = &job->units[i];
+        if (unit->state == CLF__UNIT_WAITS) {
+            unit->state = CLF__UNIT_DONE;
+            job->engine->left -= unit->cost;
+        }
+    }
+    pthread_cond_broadcast(&job->changed);
+}
+
+/* Returns tokens per second; 0: unknown. */
+static double pace_of(const struct clf__lane *lane)
+{
+    return lane->pace.done > 0 && lane->pace.seconds > 0 ? lane->pace.done / lane->pace.seconds : 0;
+}
+
+int clf__pace_allows(const struct clf_engine *engine, const struct clf__lane *lane, int cost)
+{
+    double fastest = 0, all = 0, own = 0;
+    if (engine->count == 1) {
+        return 1;
+    }
+    for (int i = 0; i < engine->count; i++) {
+        double pace = engine->lanes[i].model->is_lost ? 0 : pace_of(&engine->lanes[i]);
+        fastest = pace > fastest ? pace : fastest;
+    }
+    fastest = fastest > 0 ? fastest : 1; /* no lane has a pace yet: all are equal */
+    for (int i = 0; i < engine->count; i++) {
+        const struct clf__lane *each = &engine->lanes[i];
+        if (!each->model->is_lost) {
+            double pace = pace_of(each);
+            pace = pace > 0 ? pace : fastest; /* a lane without a pace counts as the fastest */
+            all += pace;
+            own = each == lane ? pace : own;
+        }
+    }
+    int is_next = lane->held == 0 && own >= fastest;
+    return is_next || (double)lane->held + 0.5 * cost <= (double)engine->left * own / all;
+}

@@ -1,0 +1,43 @@
+/* A unit of work of an engine: a line under search, or a task that a device runs at once. */
+#ifndef CLF_ENGINE_UNIT_H
+#define CLF_ENGINE_UNIT_H
+
+#include "engine/settings.h"
+
+struct clf__job;
+struct clf__lane;
+
+/* An encoded source: ids or frames. */
+struct clf__source {
+    struct clf__ids ids;
+    float *frames;
+    int length;   /* tokens or frames; 0: empty */
+    int cut_from; /* as in struct clf_translation */
+};
+
+/* The part of a line's translation already streamed: size bytes of text. */
+struct clf__streamed {
+    char *text;
+    size_t size;
+};
+
+enum clf__unit_state { CLF__UNIT_WAITS, CLF__UNIT_HELD, CLF__UNIT_DONE };
+
+struct clf__unit {
+    struct clf__job *job;
+    int number; /* index in its job */
+    int cost;   /* tokens; 0: nothing to do */
+    /* Guarded by the engine's lock. */
+    enum clf__unit_state state;
+    struct clf__lane *lane; /* the lane that holds it */
+    /* For a line under search: */
+    const struct clf_line *line;
+    struct clf__source source;
+    struct clf__ids prefix; /* target prefix */
+    const struct clf__settings *settings;
+    struct clf__search_options search; /* of this line */
+    struct clf_translation *result;
+    struct clf__streamed streamed;
+};
+
+#endif
