@@ -30,6 +30,7 @@
 #include <clformer/audio.h>
 #include <clformer/bleu.h>
 #include <clformer/device.h>
+#include <clformer/engine.h>
 #include <clformer/inspect.h>
 #include <clformer/interrupt.h>
 #include <clformer/log.h>

@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* A translator: a model plus the device memory for one batch. One call at a time may use it: while a call
- * runs, clf_translate(), clf_score(), clf_attend() and clf_translator_prepare() from another thread or from
- * a callback (clf_translate_options.interrupted, or the log function) return CLF_BAD_ARGUMENT. Each
- * thread creates its own translator; translators may share a model. */
+/* A translator: options for a model, plus the device memory for one batch or an engine (engine.h) that
+ * several translators share. Any number of threads may use a translator at the same time; their lines share
+ * batches. A call from a callback of the same translator (its hooks, or the log function) returns
+ * CLF_BAD_ARGUMENT. */
 struct clf_translator;
 
 /* How the score of a hypothesis depends on its sum of log-probabilities and its length. */

@@ -126,7 +126,7 @@ static clf_status end_unit(struct clf_engine *engine, struct clf__unit *unit, cl
     struct clf__failure failure = clf__failure_keep(status);
     pthread_mutex_lock(&engine->lock);
     if (status == CLF_OK) {
-        unit->lane->shown = unit->lane->times; /* before the job's thread sees the unit as done */
+        clf__lane_show(unit->lane); /* before the job's thread sees the unit as done */
         clf__queue_finish(unit);
     } else {
         if (!clf__is_device_failure(status) || engine->count == 1) {
@@ -217,7 +217,7 @@ static void run_turn(struct clf_engine *engine, struct clf__lane *lane, const st
     double spent = clf__seconds() - start;
     pthread_mutex_lock(&engine->lock);
     lane->pace.seconds += spent;
-    lane->shown = lane->times;
+    clf__lane_show(lane);
     if (failure.status != CLF_OK) {
         fail(engine, lane, turn, &failure);
     }

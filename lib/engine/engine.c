@@ -1,7 +1,10 @@
 #include "engine/engine.h"
 
+#include <limits.h>
+
 #include "audio/frames.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "base/task.h"
 #include "engine/internal.h"
 #include "model/config/sides.h"
@@ -22,7 +25,8 @@ static clf_status fill(struct clf_engine *engine, struct clf_model *const *model
             struct clf__lane *lane = &engine->lanes[engine->count++];
             lane->engine = engine;
             lane->model = models[i];
-            lane->times.size = lane->shown.size = sizeof lane->times;
+            lane->times.size = sizeof lane->times;
+            clf__lane_show(lane);
         }
     }
     const struct clf_model *first = engine->lanes[0].model;
@@ -83,12 +87,32 @@ void clf__engine_free(struct clf_engine *engine)
 
 clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity *capacity)
 {
-    for (int i = 0; i < engine->count; i++) {
-        if (!engine->lanes[i].model->is_lost) {
-            CLF__TRY(clf__lane_fit(&engine->lanes[i], capacity, engine->batch_tokens));
+    clf_status status = CLF_OK;
+    pthread_mutex_lock(&engine->lock);
+    for (int i = 0; i < engine->count && status == CLF_OK; i++) {
+        struct clf__lane *lane = &engine->lanes[i];
+        if (lane->max_lines == 0 && !lane->model->is_lost) {
+            status = clf__lane_fit(lane, capacity, engine->batch_tokens);
+            clf__lane_show(lane);
         }
     }
-    return CLF_OK;
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}
+
+struct clf__lane_view clf__engine_batch(struct clf_engine *engine)
+{
+    struct clf__lane_view least = {.max_lines = INT_MAX, .batch_tokens = INT_MAX};
+    pthread_mutex_lock(&engine->lock);
+    for (int i = 0; i < engine->count; i++) {
+        const struct clf__lane_view *view = &engine->lanes[i].view;
+        if (!engine->lanes[i].model->is_lost) {
+            least.max_lines = clf__min_int(least.max_lines, view->max_lines);
+            least.batch_tokens = clf__min_int(least.batch_tokens, view->batch_tokens);
+        }
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return least;
 }
 
 int clf__engine_working(const struct clf_engine *engine)
@@ -112,7 +136,7 @@ struct clf_stage_times clf__engine_times(struct clf_engine *engine)
     pthread_mutex_lock(&engine->lock);
     struct clf_stage_times times = engine->own_times;
     for (int i = 0; i < engine->count; i++) {
-        clf__times_add(&times, &engine->lanes[i].shown);
+        clf__times_add(&times, &engine->lanes[i].view.times);
     }
     pthread_mutex_unlock(&engine->lock);
     return times;

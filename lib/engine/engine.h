@@ -22,6 +22,7 @@ struct clf_engine {
     uint64_t arrivals;                /* counts submitted jobs and returned units */
     struct clf_stage_times own_times; /* of work outside the lanes */
     int stops;
+    atomic_int translators;               /* that share the engine */
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     pthread_mutex_t frames_lock;
 };
@@ -31,8 +32,11 @@ clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *
 /* Frees an engine without jobs. */
 void clf__engine_free(struct clf_engine *engine);
 
-/* Chooses the batches of all lanes for lines that need a capacity. */
+/* Chooses the batches of all lanes that have none, for lines that need a capacity. */
 clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity *capacity);
+
+/* Returns the smallest batch of the lanes whose devices work. */
+struct clf__lane_view clf__engine_batch(struct clf_engine *engine);
 
 /* Counts the lanes whose devices work. */
 int clf__engine_working(const struct clf_engine *engine);

@@ -7,6 +7,11 @@
 #include "base/memory.h"
 #include "search/search.h"
 
+void clf__lane_show(struct clf__lane *lane)
+{
+    lane->view = (struct clf__lane_view){lane->times, lane->batch_tokens, lane->max_lines};
+}
+
 static clf_status make_search(struct clf__lane *lane)
 {
     size_t lines = (size_t)lane->max_lines;

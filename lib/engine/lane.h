@@ -42,8 +42,14 @@ struct clf__lane {
     int seen_searched;
     int64_t held; /* cost of the units that the lane holds */
     struct clf__throughput pace;
-    struct clf_stage_times shown; /* copy of `times` after the last step, for other threads */
+    struct clf__lane_view {
+        struct clf_stage_times times;
+        int batch_tokens, max_lines;
+    } view; /* copies after the last step, for other threads */
 };
+
+/* Copies what other threads may read; needs the engine's lock. */
+void clf__lane_show(struct clf__lane *lane);
 
 /* Chooses the sizes of a batch for lines that need a capacity, in addition to those of earlier calls.
  * wanted_tokens 0: the tuned or computed number, halved until the session of a full batch fits the free

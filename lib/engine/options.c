@@ -98,6 +98,15 @@ static clf_status check_alternatives(const struct clf_translate_options *options
                            problem);
 }
 
+clf_status clf__batch_tokens_check(int batch_tokens)
+{
+    return batch_tokens >= 0 && batch_tokens <= MAX_BATCH_TOKENS
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT,
+                           "batch size: %d tokens are out of range; use 1 to %d, or 0 for the default",
+                           batch_tokens, (int)MAX_BATCH_TOKENS);
+}
+
 clf_status clf__settings_check(const struct clf__settings *settings)
 {
     const struct clf_translate_options *options = &settings->options;
@@ -106,11 +115,7 @@ clf_status clf__settings_check(const struct clf__settings *settings)
         return clf__fail(CLF_BAD_ARGUMENT, "maximum length: %d exceeds the model's %d positions; reduce it",
                          options->max_length, limit);
     }
-    if (options->batch_tokens < 0 || options->batch_tokens > MAX_BATCH_TOKENS) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "batch size: %d tokens are out of range; use 1 to %d, or 0 for the default",
-                         options->batch_tokens, (int)MAX_BATCH_TOKENS);
-    }
+    CLF__TRY(clf__batch_tokens_check(options->batch_tokens));
     if (options->encoder_no_repeat_ngram_size != 0 && settings->model->info.feature_size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "encoder_no_repeat_ngram_size: is %d, but it requires text and this model reads "

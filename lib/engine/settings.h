@@ -36,6 +36,9 @@ clf_status clf__settings_create(struct clf__settings **out, struct clf_model *mo
                                 const struct clf_translate_options *options);
 void clf__settings_free(struct clf__settings *settings);
 
+/* Checks a number of tokens per batch; 0: the default. */
+clf_status clf__batch_tokens_check(int batch_tokens);
+
 /* Checks the options alone. */
 clf_status clf__settings_check(const struct clf__settings *settings);
 

@@ -89,6 +89,7 @@ struct clf__search {
     struct clf__step step;
     /* Arrays of `step`, filled by the search. */
     int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets;
+    uint8_t *keeps_logits;
     /* Ids of each row whose scores penalties change. They are listed among the row's banned ids but are not
      * banned. */
     int32_t *changed; /* (rows, limits.changed) */

@@ -40,6 +40,7 @@ static void lay_out_step(struct clf__search *search, struct block *block)
     step->cache_rows = search->cache_rows = take(block, rows, sizeof(int32_t));
     step->parents = search->parents = take(block, rows, sizeof(int32_t));
     step->slots = search->slots = take(block, rows, sizeof(int32_t));
+    step->keeps_logits = search->keeps_logits = take(block, rows, sizeof(uint8_t));
     step->banned = search->banned = take(block, rows * (size_t)limits->banned, sizeof(int32_t));
     step->banned_offsets = search->banned_offsets = take(block, rows + 1, sizeof(int32_t));
     step->values = take(block, rows * candidates, sizeof(float));
@@ -271,6 +272,7 @@ static void add_rows(struct clf__search *search, int slot)
         search->cache_rows[row] = slot * beams + i;
         search->parents[row] = slot * beams + beam->parent;
         search->slots[row] = slot;
+        search->keeps_logits[row] = (uint8_t)clf__wants_logits(source->options);
         list_ids(search, source, row, beam);
     }
 }

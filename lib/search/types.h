@@ -159,6 +159,7 @@ struct clf__step {
     int candidates;                 /* k candidates per row: the maximum over all sources */
     int both_statistics;            /* 1: a source needs the statistics before bans */
     int wants_logits;               /* 1: a source needs the logits */
+    const uint8_t *keeps_logits;    /* (rows) with wants_logits: 1 for rows of such sources; NULL: all rows */
     int wants_attention;            /* 1: a source needs the attention */
     /* Ranges of ids for each row: the k best ids and the statistics are computed for each range. The first
      * `ranges_before` ranges ignore bans. */

@@ -1,7 +1,11 @@
-/* Creates translators, over one device or several. */
+/* Creates engines, and translators with an engine of their own or a shared one. */
 #include <string.h>
 
+#include <clformer/engine.h>
+
+#include "base/log.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "translate/internal.h"
 
 /* Checks that a model has the folder and precision of the first one, but another device. */
@@ -35,36 +39,55 @@ static struct clf_model *find_first(struct clf_model *const *models, int count)
     return NULL;
 }
 
-static clf_status fill(struct clf_translator *translator, struct clf_model *first,
-                       struct clf_model *const *models, int count,
-                       const struct clf_translate_options *options)
+/* Returns the first model; NULL with an error if there is none or the models do not fit together. */
+static clf_status check_models(struct clf_model **first, struct clf_model *const *models, int count)
 {
-    for (int i = 0; i < count; i++) {
-        CLF__TRY(models[i] != NULL ? check_model(first, models, i) : CLF_OK);
+    *first = find_first(models, count);
+    if (*first == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "there are no models; load one with clf_model_load()");
     }
-    CLF__TRY(clf__settings_create(&translator->settings, first, options));
+    for (int i = 0; i < count; i++) {
+        CLF__TRY(models[i] != NULL ? check_model(*first, models, i) : CLF_OK);
+    }
+    return CLF_OK;
+}
+
+/* Sizes the batches of a translator's own engine for its options. */
+static clf_status fit(const struct clf_translator *translator)
+{
     const struct clf__settings *settings = translator->settings;
     struct clf__capacity capacity = clf__capacity_of(settings);
     if (settings->starts != NULL) {
         struct clf__capacity starts = clf__capacity_of(settings->starts);
         capacity = clf__capacity_join(&capacity, &starts);
     }
-    CLF__TRY(clf__engine_create(&translator->engine, models, count, settings->options.batch_tokens));
     return clf__engine_fit(translator->engine, &capacity);
+}
+
+static clf_status create(struct clf_translator **out, struct clf_model *model,
+                         const struct clf_translate_options *options)
+{
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    (*out)->times.size = sizeof(*out)->times;
+    return clf__settings_create(&(*out)->settings, model, options);
 }
 
 clf_status clf_translator_create_over(struct clf_translator **out, struct clf_model *const *models, int count,
                                       const struct clf_translate_options *options)
 {
-    struct clf_translator *translator;
-    struct clf_model *first = find_first(models, count);
+    struct clf_translator *translator = NULL;
+    struct clf_model *first;
     *out = NULL;
-    if (first == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "there are no models; load one with clf_model_load()");
+    CLF__TRY(check_models(&first, models, count));
+    clf_status status = create(&translator, first, options);
+    if (status == CLF_OK) {
+        translator->owns_engine = 1;
+        status = clf__engine_create(&translator->engine, models, count,
+                                    translator->settings->options.batch_tokens);
     }
-    CLF__TRY(clf__allocate(&translator, 1, sizeof *translator));
-    translator->times.size = sizeof translator->times;
-    clf_status status = fill(translator, first, models, count, options);
+    if (status == CLF_OK) {
+        status = fit(translator);
+    }
     if (status != CLF_OK) {
         clf_translator_free(translator);
         return status;
@@ -79,4 +102,62 @@ clf_status clf_translator_create(struct clf_translator **out, struct clf_model *
     *out = NULL;
     return model != NULL ? clf_translator_create_over(out, &model, 1, options)
                          : clf__fail(CLF_BAD_ARGUMENT, "model: is NULL; load one with clf_model_load()");
+}
+
+clf_status clf_translator_create_shared(struct clf_translator **out, struct clf_engine *engine,
+                                        const struct clf_translate_options *options)
+{
+    struct clf_translator *translator = NULL;
+    *out = NULL;
+    if (engine == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "engine: is NULL; create one with clf_engine_create()");
+    }
+    clf_status status = create(&translator, engine->lanes[0].model, options);
+    if (status == CLF_OK && translator->settings->options.batch_tokens != 0) {
+        status = clf__fail(CLF_BAD_ARGUMENT,
+                           "batch_tokens: is %d, but the engine's batches are shared; set "
+                           "batch_tokens of clf_engine_options instead",
+                           translator->settings->options.batch_tokens);
+    }
+    if (status != CLF_OK) {
+        clf_translator_free(translator);
+        return status;
+    }
+    translator->engine = engine;
+    atomic_fetch_add(&engine->translators, 1);
+    status = fit(translator);
+    if (status != CLF_OK) {
+        clf_translator_free(translator);
+        return status;
+    }
+    *out = translator;
+    return CLF_OK;
+}
+
+void clf_engine_options_init_sized(struct clf_engine_options *options, size_t size)
+{
+    const struct clf_engine_options defaults = {.size = sizeof defaults};
+    clf__options_init(options, size, &defaults);
+}
+
+clf_status clf_engine_create(struct clf_engine **out, struct clf_model *const *models, int count,
+                             const struct clf_engine_options *options)
+{
+    struct clf_engine_options own;
+    struct clf_model *first;
+    *out = NULL;
+    clf_engine_options_init(&own);
+    CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_engine_options"));
+    CLF__TRY(clf__batch_tokens_check(own.batch_tokens));
+    CLF__TRY(check_models(&first, models, count));
+    return clf__engine_create(out, models, count, own.batch_tokens);
+}
+
+void clf_engine_free(struct clf_engine *engine)
+{
+    if (engine != NULL && atomic_load(&engine->translators) > 0) {
+        clf__log(CLF_LOG_WARNING, "an engine that has translators is not freed; free its translators first");
+        return;
+    }
+    clf__engine_free(engine);
 }

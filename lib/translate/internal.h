@@ -10,6 +10,7 @@
 
 struct clf_translator {
     struct clf_engine *engine;
+    int owns_engine;
     struct clf__settings *settings;
     struct clf_translator_device described; /* result of clf_translator_device_at() */
     struct clf_stage_times times;           /* of the engine after the last call */

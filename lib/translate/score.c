@@ -210,9 +210,9 @@ static clf_status force_batch(void *context, struct clf__lane *lane, struct clf_
  * its limit of lines. */
 static clf_status plan(struct clf__batches *batches, const struct work *work, int *lengths)
 {
-    const struct clf_engine *engine = work->translator->engine;
-    int max_lines = engine->lanes[0].max_lines;
-    int64_t all = 0, budget = engine->lanes[0].batch_tokens, available = clf__engine_working(engine);
+    struct clf_engine *engine = work->translator->engine;
+    struct clf__lane_view batch = clf__engine_batch(engine);
+    int64_t all = 0, budget = batch.batch_tokens, available = clf__engine_working(engine);
     for (int i = 0; i < work->count; i++) {
         int source = work->sources[i].length, target = work->targets[i].count;
         if (work->results[i].status == CLF_OK) {
@@ -220,11 +220,9 @@ static clf_status plan(struct clf__batches *batches, const struct work *work, in
             all += lengths[i];
         }
     }
-    for (int i = 0; i < engine->count; i++) {
-        max_lines = clf__min_int(max_lines, engine->lanes[i].max_lines);
-    }
     int64_t part = available > 1 ? all / available + 1 : budget;
-    return clf__batches_plan(batches, lengths, work->count, (int)clf__min_int64(part, budget), max_lines);
+    return clf__batches_plan(batches, lengths, work->count, (int)clf__min_int64(part, budget),
+                             batch.max_lines);
 }
 
 static clf_status run_batches(struct work *work, const int *lengths)

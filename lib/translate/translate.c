@@ -126,13 +126,10 @@ static clf_status read_lines(struct work *work)
 
 /* Returns the number of consecutive lines that are sorted by length together. In larger groups fewer slots
  * are free at a time; in smaller groups results are complete earlier. */
-static int group_size(const struct clf_engine *engine)
+static int group_size(struct clf_engine *engine)
 {
     enum { LEAST_LINES = 256 };
-    int64_t lines = 0;
-    for (int i = 0; i < engine->count; i++) {
-        lines += engine->lanes[i].max_lines;
-    }
+    int64_t lines = (int64_t)clf__engine_batch(engine).max_lines * engine->count;
     return (int)clf__min_int64(clf__max_int64(lines, LEAST_LINES), INT_MAX);
 }
 

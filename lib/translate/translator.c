@@ -76,7 +76,11 @@ void clf_translator_free(struct clf_translator *translator)
                  "a translator that is in use is not freed; do not free it in its own callbacks");
         return;
     }
-    clf__engine_free(translator->engine);
+    if (translator->owns_engine) {
+        clf__engine_free(translator->engine);
+    } else if (translator->engine != NULL) {
+        atomic_fetch_sub(&translator->engine->translators, 1);
+    }
     clf__settings_free(translator->settings);
     clf__free(translator);
 }
@@ -94,12 +98,12 @@ const struct clf_translator_device *clf_translator_device_at(struct clf_translat
     }
     pthread_mutex_lock(&engine->lock);
     const struct clf__lane *lane = &engine->lanes[index];
-    translator->device_times = lane->shown;
+    translator->device_times = lane->view.times;
     translator->described = (struct clf_translator_device){
         .size = sizeof translator->described,
         .device = clf_device_describe(lane->model->transformer->device),
-        .batch_tokens = lane->batch_tokens,
-        .batch_lines = lane->max_lines,
+        .batch_tokens = lane->view.batch_tokens,
+        .batch_lines = lane->view.max_lines,
         .is_lost = lane->model->is_lost,
         .times = &translator->device_times,
     };

@@ -192,15 +192,16 @@ static clf_status draw(const struct step_results *results, const struct step_vie
                                           clf__tensor_rows(views->draws, first, count), first_row);
 }
 
-/* Does the same as clf__projection_top_k() but keeps the logits: computes some ranges before bans, then
- * computes the other ranges and samples after bans. */
+/* Finds the candidates of rows from `from` to `to` - 1 as clf__projection_top_k() does, but keeps the logits:
+ * computes some ranges before bans, then computes the other ranges and samples after bans. */
 static clf_status keep_logits(struct clf__session *session, struct clf__step *step,
-                              const struct step_views *views, const struct step_results *results)
+                              const struct step_views *views, const struct step_results *results, int from,
+                              int to)
 {
     struct clf__projection projection = clf__session_projection(session);
     int most = session->projection.rows, before = step->ranges_before;
-    for (int first = 0; first < step->rows; first += most) {
-        int count = clf__min_int(most, step->rows - first);
+    for (int first = from; first < to; first += most) {
+        int count = clf__min_int(most, to - first);
         struct clf__tensor logits, x = clf__tensor_rows(clf__session_decoded(session), first, count);
         CLF__TRY(clf__projection_logits(&logits, x, &projection, &session->projection));
         if (step->wants_logits) {
@@ -214,6 +215,36 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
             clf__tensor_columns(views->banned_offsets, first, count + 1), step->both_statistics));
         CLF__TRY(look_at_ranges(results, views, logits, first, before, step->ranges_each, step->candidates));
         CLF__TRY(draw(results, views, step, logits, first));
+    }
+    return CLF_OK;
+}
+
+static int keeps(const struct clf__step *step, int row)
+{
+    return step->ranges_each > 0 ||
+           (step->wants_logits && (step->keeps_logits == NULL || step->keeps_logits[row]));
+}
+
+/* Finds the candidates of all rows. Whether logits are kept changes the order of sums, so it is decided for
+ * each row: the results of a source do not depend on other sources. */
+static clf_status find_candidates(struct clf__session *session, struct clf__step *step,
+                                  const struct step_views *views, const struct step_results *results)
+{
+    struct clf__projection projection = clf__session_projection(session);
+    for (int first = 0, end; first < step->rows; first = end) {
+        int is_kept = keeps(step, first);
+        for (end = first + 1; end < step->rows && keeps(step, end) == is_kept;) {
+            end++;
+        }
+        int count = end - first;
+        CLF__TRY(is_kept ? keep_logits(session, step, views, results, first, end)
+                         : clf__projection_top_k(
+                               clf__tensor_rows(results->values, first, count),
+                               clf__tensor_rows(results->ids, first, count),
+                               clf__tensor_rows(results->statistics, first, count),
+                               clf__tensor_rows(clf__session_decoded(session), first, count), &projection,
+                               views->banned, clf__tensor_columns(views->banned_offsets, first, count + 1),
+                               step->both_statistics, &session->projection));
     }
     return CLF_OK;
 }
@@ -237,13 +268,8 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     if (is_narrowed) {
         CLF__TRY(clf__shortlists_top_k(results.values, results.ids, results.statistics, session,
                                        &views->shortlisted, &projection, step));
-    } else if (step->wants_logits || step->ranges_each > 0) {
-        CLF__TRY(keep_logits(session, step, views, &results));
     } else {
-        CLF__TRY(clf__projection_top_k(results.values, results.ids, results.statistics,
-                                       clf__tensor_rows(clf__session_decoded(session), 0, rows), &projection,
-                                       views->banned, views->banned_offsets, step->both_statistics,
-                                       &session->projection));
+        CLF__TRY(find_candidates(session, step, views, &results));
     }
     const float *host = session->results_host + CLF__STEP_HEADER;
     CLF__TRY(clf__tensor_read(clf__tensor_columns(session->read_back, 0, CLF__STEP_HEADER + results.count),
