@@ -12,7 +12,7 @@ struct clf__attention_heads {
 };
 
 struct clf__capacity {
-    struct clf__search_limits search;     /* of one line; `slots` is unused */
+    struct clf__search_limits search;     /* limits for one line; `slots` is unused */
     int candidates;                       /* k of a step */
     int shortlist_base, shortlist_each;   /* as in struct clf__session_limits */
     struct clf__attention_heads coverage; /* attention for the coverage penalty; layer 0: not needed */

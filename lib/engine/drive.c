@@ -6,7 +6,7 @@
 
 enum { WAIT_MILLISECONDS = 20 };
 
-/* What a lane does next. */
+/* The next work of a lane. */
 struct turn {
     int count;                  /* lines to admit, in lane->chosen and lane->slots */
     struct clf__unit *task;     /* a task to run */
@@ -120,7 +120,8 @@ static clf_status stream_lines(struct clf__lane *lane)
     return CLF_OK;
 }
 
-/* Ends the job of a unit that has failed alone, or returns a failure of the device. */
+/* Marks a unit as done. If it failed, ends its job, unless the failure is one of the device: returns that
+ * failure, and another lane may take the unit. */
 static clf_status end_unit(struct clf_engine *engine, struct clf__unit *unit, clf_status status)
 {
     struct clf__failure failure = clf__failure_keep(status);

@@ -14,13 +14,13 @@ struct clf_engine {
     struct clf__lane *lanes; /* (count) */
     struct clf__task *tasks; /* (count) the threads of the lanes, if the engine has several */
     int count;
-    int batch_tokens; /* 0: chosen for each device and for what the lines need */
+    int batch_tokens; /* 0: chosen for each device and the options of the lines */
     pthread_mutex_t lock;
     pthread_cond_t work;              /* units wait, or the engine stops */
     struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */
     int64_t left;                     /* total cost of their units that are not done */
     uint64_t arrivals;                /* counts submitted jobs and returned units */
-    struct clf_stage_times own_times; /* of work outside the lanes */
+    struct clf_stage_times own_times; /* work outside the lanes */
     int stops;
     atomic_int translators;               /* that share the engine */
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */

@@ -19,17 +19,16 @@ struct clf__throughput {
 struct clf__lane {
     struct clf_engine *engine;
     struct clf_model *model;
-    struct clf__capacity capacity; /* of the session for searches */
+    struct clf__capacity capacity; /* what the session for searches provides */
     int batch_tokens, max_lines;   /* maximum source tokens and lines of a batch; max_lines 0: not chosen */
-    int source_length,
-        target_length;            /* initial lengths of the sessions; that of sources grows with the lines */
-    struct clf__session *session; /* for searching; created for the first line */
-    struct clf__search *search;   /* created with `session` */
-    struct clf__unit **units;     /* (max_lines) the line in each slot; NULL: free */
-    struct clf__unit **chosen;    /* (max_lines) lines to admit */
-    int *slots;                   /* (max_lines) their slots */
-    int searched;                 /* lines under search */
-    int64_t searched_tokens;      /* their source tokens */
+    int source_length, target_length;   /* longest source; initial longest target of a session that scores */
+    struct clf__session *session;       /* for searching; created for the first line */
+    struct clf__search *search;         /* created with `session` */
+    struct clf__unit **units;           /* (max_lines) the line in each slot; NULL: free */
+    struct clf__unit **chosen;          /* (max_lines) lines to admit */
+    int *slots;                         /* (max_lines) their slots */
+    int searched;                       /* lines under search */
+    int64_t searched_tokens;            /* their source tokens */
     struct clf__session *force_session; /* for scoring; created for the first batch */
     struct clf__session_limits force_limits;
     struct clf__session *align_session; /* for alignments; created for the lengths that occur */

@@ -26,7 +26,7 @@ struct clf__settings {
     int candidates_base, candidates_each; /* bound on the number of candidates of a line */
     int max_banned;                       /* maximum banned ids per row of a step */
     struct clf__settings
-        *starts; /* of the step that finds the first tokens of alternatives; NULL: not requested */
+        *starts; /* settings of the step that finds the first tokens of alternatives; NULL: none */
     atomic_int warns_of_sentences; /* the warning about a line with several sentences was not logged yet */
 };
 
@@ -39,7 +39,7 @@ void clf__settings_free(struct clf__settings *settings);
 /* Checks a number of tokens per batch; 0: the default. */
 clf_status clf__batch_tokens_check(int batch_tokens);
 
-/* Checks the options alone. */
+/* Checks the values of the options, without resolving them. */
 clf_status clf__settings_check(const struct clf__settings *settings);
 
 /* Fails if the model's decoder can only start with a token from the line's prefix. */

@@ -12,7 +12,7 @@
 
 enum { THREADS = 16, WORDS = 12 };
 
-/* A line, its options, and its result alone. */
+/* A line with its options, and the expected result. */
 struct request {
     char text[128], prefix[32];
     struct clf_translate_options options;
