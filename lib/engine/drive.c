@@ -10,7 +10,7 @@ enum { WAIT_MILLISECONDS = 20 };
 struct turn {
     int count;                  /* lines to admit, in lane->chosen and lane->slots */
     struct clf__unit *task;     /* a task to run */
-    struct clf__unit *unserved; /* a line that needs another session */
+    struct clf__unit *unserved; /* a line that needs another session, which is created first */
 };
 
 /* Removes the lines of cancelled jobs. */
@@ -85,6 +85,9 @@ static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
     }
     if (turn.task != NULL) {
         clf__queue_hold(turn.task, lane);
+    }
+    if (turn.unserved != NULL) {
+        clf__queue_hold(turn.unserved, lane); /* its job must not end during the work */
     }
     lane->seen_arrivals = engine->arrivals;
     lane->seen_searched = lane->searched + turn.count;
@@ -210,6 +213,17 @@ static void warn_of_loss(const struct clf__lane *lane, const struct clf__failure
              info->index, info->name, failure->sentence);
 }
 
+/* Adds the time of a turn; older work counts less. */
+static void add_pace(struct clf__lane *lane, double seconds)
+{
+    enum { RECENT_SECONDS = 20 };
+    lane->pace.seconds += seconds;
+    if (lane->pace.seconds > RECENT_SECONDS) {
+        lane->pace.seconds /= 2;
+        lane->pace.done /= 2;
+    }
+}
+
 static void run_turn(struct clf_engine *engine, struct clf__lane *lane, const struct turn *turn)
 {
     pthread_mutex_unlock(&engine->lock);
@@ -217,10 +231,13 @@ static void run_turn(struct clf_engine *engine, struct clf__lane *lane, const st
     struct clf__failure failure = clf__failure_keep(work(engine, lane, turn));
     double spent = clf__seconds() - start;
     pthread_mutex_lock(&engine->lock);
-    lane->pace.seconds += spent;
+    add_pace(lane, spent);
     clf__lane_show(lane);
     if (failure.status != CLF_OK) {
         fail(engine, lane, turn, &failure);
+    }
+    if (turn->unserved != NULL) {
+        clf__queue_return(turn->unserved);
     }
     if (lane->model->is_lost && clf__engine_working(engine) > 0) {
         pthread_mutex_unlock(&engine->lock);
@@ -269,8 +286,10 @@ void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct c
         is_ready = turn.unserved != NULL; /* the next turn admits the line */
         if (turn.count > 0 || turn.task != NULL || turn.unserved != NULL || lane->searched > 0) {
             run_turn(engine, lane, &turn);
+        } else if (engine->first == NULL) {
+            pthread_cond_wait(&engine->work, &engine->lock);
         } else if (drives_on(engine, lane, job)) {
-            clf__engine_wait(engine, &engine->work);
+            clf__engine_wait(engine, &engine->work); /* other lanes work; their pace decides */
         }
     }
     lane->is_driven = 0;

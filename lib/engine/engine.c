@@ -131,13 +131,12 @@ void clf__engine_add_times(struct clf_engine *engine, const struct clf_stage_tim
     pthread_mutex_unlock(&engine->lock);
 }
 
-struct clf_stage_times clf__engine_times(struct clf_engine *engine)
+void clf__engine_copy_times(struct clf_engine *engine, struct clf_stage_times *out)
 {
     pthread_mutex_lock(&engine->lock);
-    struct clf_stage_times times = engine->own_times;
+    *out = engine->own_times;
     for (int i = 0; i < engine->count; i++) {
-        clf__times_add(&times, &engine->lanes[i].view.times);
+        clf__times_add(out, &engine->lanes[i].view.times);
     }
     pthread_mutex_unlock(&engine->lock);
-    return times;
 }

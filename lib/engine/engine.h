@@ -55,11 +55,10 @@ struct clf__job {
     clf_status (*passed)(void *context, int from, int to);
     void *context;                               /* first argument of the callbacks */
     const struct clf_translate_options *options; /* with hooks, which run on the waiting thread */
-    struct clf_stage_times
-        *times;             /* receives the engine's times before each call of the hooks; may be NULL */
-    int longest_source;     /* tokens or frames */
-    int group;              /* this many consecutive units are sorted by cost together */
-    struct clf__lane *lane; /* the only lane that may run the job; NULL: any */
+    struct clf_stage_times *times; /* receives the engine's times before each call of the hooks */
+    int longest_source;            /* tokens or frames */
+    int group;                     /* this many consecutive units are sorted by cost together */
+    struct clf__lane *lane;        /* the only lane that may run the job; NULL: any */
 
     /* Set by the engine. */
     struct clf_engine *engine;
@@ -76,8 +75,8 @@ struct clf__job {
 
 /* Adds times of work outside the lanes. */
 void clf__engine_add_times(struct clf_engine *engine, const struct clf_stage_times *times);
-/* Returns the sum of all times. */
-struct clf_stage_times clf__engine_times(struct clf_engine *engine);
+/* Copies the sum of all times. */
+void clf__engine_copy_times(struct clf_engine *engine, struct clf_stage_times *out);
 
 /* Runs a job and waits for its end; its units are done then, or the status is not CLF_OK. */
 clf_status clf__job_run(struct clf_engine *engine, struct clf__job *job);

@@ -45,9 +45,7 @@ clf_status clf__job_go_on(struct clf__job *job)
 {
     const struct clf_translate_options *options = job->options;
     CLF__TRY(clf__job_pass(job));
-    if (job->times != NULL) {
-        *job->times = clf__engine_times(job->engine);
-    }
+    clf__engine_copy_times(job->engine, job->times);
     if (options->poll != NULL) {
         options->poll(options->payload);
     }

@@ -22,6 +22,7 @@ static clf_status sort_units(struct clf__job *job)
         status = clf__lines_sort(order, &count, costs + first, clf__min_int(group, job->count - first));
         for (int i = 0; i < count; i++) {
             order[i] += first;
+            job->units[order[i]].position = job->order_count + i;
         }
         job->order_count += count;
     }
@@ -126,8 +127,6 @@ clf_status clf__job_run(struct clf_engine *engine, struct clf__job *job)
     pthread_cond_destroy(&job->changed);
     clf__free(job->order);
     job->order = NULL;
-    if (job->times != NULL) {
-        *job->times = clf__engine_times(engine);
-    }
+    clf__engine_copy_times(engine, job->times);
     return status;
 }

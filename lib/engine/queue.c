@@ -1,5 +1,5 @@
 /* The order in which lanes take units. */
-#include "base/clock.h"
+#include "base/minmax.h"
 #include "engine/internal.h"
 
 static void skip_taken(struct clf__job *job)
@@ -54,7 +54,7 @@ void clf__queue_return(struct clf__unit *unit)
 {
     leave(unit);
     unit->state = CLF__UNIT_WAITS;
-    unit->job->next_position = 0; /* skip_taken() finds it again */
+    unit->job->next_position = clf__min_int(unit->job->next_position, unit->position);
     if (unit->job->is_cancelled) {
         unit->state = CLF__UNIT_DONE;
         unit->job->engine->left -= unit->cost;

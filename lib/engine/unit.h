@@ -25,8 +25,9 @@ enum clf__unit_state { CLF__UNIT_WAITS, CLF__UNIT_HELD, CLF__UNIT_DONE };
 
 struct clf__unit {
     struct clf__job *job;
-    int number; /* index in its job */
-    int cost;   /* tokens; 0: nothing to do */
+    int number;   /* index in its job */
+    int position; /* index in the order of its job */
+    int cost;     /* tokens; 0: nothing to do */
     /* Guarded by the engine's lock. */
     enum clf__unit_state state;
     struct clf__lane *lane; /* the lane that holds it */

@@ -22,7 +22,7 @@ clf_status clf__translator_begin(struct clf_translator *translator)
 
 void clf__translator_end(struct clf_translator *translator)
 {
-    translator->times = clf__engine_times(translator->engine);
+    clf__engine_copy_times(translator->engine, &translator->times);
     atomic_fetch_sub(&translator->calls, 1);
 }
 

@@ -111,15 +111,33 @@ struct caller {
     const struct request *requests;
     int first;
     int different; /* results that differ */
+    int countdown; /* interrupts the call at this check */
+    int interrupted;
     char problem[256];
 };
 
-static clf_status serve(struct caller *caller, const struct request *request)
+static int count_down(void *user)
+{
+    struct caller *caller = user;
+    return --caller->countdown == 0;
+}
+
+/* Translates a request; interrupts it first, after some steps, if it is every third. */
+static clf_status serve(struct caller *caller, const struct request *request, int number)
 {
     struct clf_translator *translator;
     struct clf_translation *translation;
-    clf_status status = clf_translator_create_shared(&translator, caller->engine, &request->options);
+    struct clf_translate_options options = request->options;
+    options.interrupted = count_down;
+    options.payload = caller;
+    clf_status status = clf_translator_create_shared(&translator, caller->engine, &options);
+    caller->countdown = number % 3 == 0 ? 1 + number % 7 : 0;
     if (status == CLF_OK) {
+        status = translate(&translation, translator, request);
+    }
+    if (status == CLF_INTERRUPTED) {
+        caller->interrupted++;
+        caller->countdown = 0;
         status = translate(&translation, translator, request);
     }
     if (status == CLF_OK) {
@@ -134,7 +152,7 @@ static void *call(void *user)
 {
     struct caller *caller = user;
     for (int i = caller->first; i < request_count(); i += THREADS) {
-        if (serve(caller, &caller->requests[i]) != CLF_OK) {
+        if (serve(caller, &caller->requests[i], i) != CLF_OK) {
             snprintf(caller->problem, sizeof caller->problem, "%s", clf_last_error());
             break;
         }
@@ -153,10 +171,13 @@ static void serve_all(struct clf_engine *engine, const struct request *requests)
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
+    int interrupted = 0;
     for (int i = 0; i < THREADS; i++) {
         assert_string_equal(callers[i].problem, "");
         assert_int_equal(callers[i].different, 0);
+        interrupted += callers[i].interrupted;
     }
+    assert_true(interrupted > 0);
 }
 
 static void test_random_options(void **state)
