@@ -9,6 +9,7 @@ enum { WAIT_MILLISECONDS = 20 };
 /* The next work of a lane. */
 struct turn {
     int count;                  /* lines to admit, in lane->chosen and lane->slots */
+    int starts_job;             /* one of the lines is the first of its job */
     struct clf__unit *task;     /* a task to run */
     struct clf__unit *unserved; /* a line that needs another session, which is created first */
 };
@@ -53,6 +54,7 @@ static void choose_lines(struct turn *turn, struct clf_engine *engine, struct cl
             !clf__lane_reserve(lane, slot, unit->source.length)) {
             return;
         }
+        turn->starts_job |= unit->job->held + unit->job->done == 0;
         clf__queue_hold(unit, lane);
         lane->slots[turn->count] = slot;
         lane->chosen[turn->count++] = unit;
@@ -70,8 +72,8 @@ static void give_back(struct turn *turn, struct clf__lane *lane)
 }
 
 /* Lines are admitted in groups, once they are a quarter of the lines under search: each call of the encoder
- * reads all of its weights, and a step with three quarters of its rows is hardly less efficient. The last
- * lines are admitted at once. */
+ * reads all of its weights, and a step with three quarters of its rows is hardly less efficient. The first
+ * lines of a job, and the last ones that wait, are admitted at once. */
 static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
 {
     struct turn turn = {0};
@@ -80,7 +82,7 @@ static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
         return turn; /* nothing has changed since the last attempt */
     }
     choose_lines(&turn, engine, lane);
-    if (3 * turn.count < lane->searched && !clf__queue_is_empty(engine)) {
+    if (3 * turn.count < lane->searched && !turn.starts_job && !clf__queue_is_empty(engine)) {
         give_back(&turn, lane);
     }
     if (turn.task != NULL) {

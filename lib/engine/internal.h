@@ -20,7 +20,9 @@ static inline int clf__job_is_over(const struct clf__job *job)
 /* Ends a job early; CLF_OK keeps the first failure. */
 void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure);
 
-/* Returns the next unit that waits and that a lane may take, or NULL. The caller marks it as held. */
+/* Returns the next unit that waits and that a lane may take, or NULL. It belongs to the job that holds the
+ * fewest units, so that a long job cannot starve a short one; among equal jobs to the one that was submitted
+ * first. The caller marks it as held. */
 struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane);
 /* Returns whether no unit waits. */
 int clf__queue_is_empty(const struct clf_engine *engine);

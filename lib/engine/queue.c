@@ -10,25 +10,32 @@ static void skip_taken(struct clf__job *job)
     }
 }
 
+static int waits_for(struct clf__job *job, const struct clf__lane *lane)
+{
+    skip_taken(job);
+    return !job->is_cancelled && job->next_position < job->order_count &&
+           (job->lane == NULL || job->lane == lane);
+}
+
 struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane)
 {
+    struct clf__job *best = NULL;
     for (struct clf__job *job = engine->first; job != NULL; job = job->next) {
-        skip_taken(job);
-        if (job->is_cancelled || job->next_position == job->order_count ||
-            (job->lane != NULL && job->lane != lane)) {
-            continue;
+        if (waits_for(job, lane) && (best == NULL || job->held < best->held)) {
+            best = job;
         }
-        struct clf__unit *unit = &job->units[job->order[job->next_position]];
-        return job->lane != NULL || clf__pace_allows(engine, lane, unit->cost) ? unit : NULL;
     }
-    return NULL;
+    if (best == NULL) {
+        return NULL;
+    }
+    struct clf__unit *unit = &best->units[best->order[best->next_position]];
+    return best->lane != NULL || clf__pace_allows(engine, lane, unit->cost) ? unit : NULL;
 }
 
 int clf__queue_is_empty(const struct clf_engine *engine)
 {
     for (struct clf__job *job = engine->first; job != NULL; job = job->next) {
-        skip_taken(job);
-        if (!job->is_cancelled && job->next_position < job->order_count) {
+        if (waits_for(job, job->lane)) {
             return 0;
         }
     }

@@ -266,6 +266,78 @@ static void test_one_translator(void **state)
     clf_model_free(model);
 }
 
+/* A call with many lines, and another thread's call with one line, which begins when the first has results.
+ */
+struct race {
+    struct clf_translator *translator;
+    int single_at; /* finished lines of the long call when the short one ended; -1: it has not */
+    int finished;  /* lines of the long call */
+    int is_started;
+    pthread_t thread;
+};
+
+static void *translate_one(void *user)
+{
+    struct race *race = user;
+    const struct clf_line line = {"w2 w3 w4", 8};
+    struct clf_translation *translation;
+    if (clf_translate(&translation, race->translator, &line, 1) == CLF_OK) {
+        clf_translations_free(translation, 1);
+        __atomic_store_n(&race->single_at, __atomic_load_n(&race->finished, __ATOMIC_SEQ_CST),
+                         __ATOMIC_SEQ_CST);
+    }
+    return NULL;
+}
+
+static void count_finished(int line, const struct clf_translation *translation, void *user)
+{
+    struct race *race = user;
+    (void)translation;
+    __atomic_store_n(&race->finished, line + 1, __ATOMIC_SEQ_CST);
+    if (!race->is_started) {
+        race->is_started = pthread_create(&race->thread, NULL, translate_one, race) == 0;
+    }
+}
+
+/* A short call does not wait for the end of a long one. */
+static void test_short_call(void **state)
+{
+    (void)state;
+    enum { LINES = 4000 };
+    struct clf_model *model;
+    assert_ok(
+        clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
+    struct race race = {.single_at = -1};
+    struct clf_engine *engine;
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    struct clf_line *lines = support_array(LINES, sizeof *lines);
+    for (int i = 0; i < LINES; i++) {
+        lines[i] = (struct clf_line){texts[i % TEXTS], strlen(texts[i % TEXTS])};
+    }
+    struct clf_engine_options small;
+    clf_engine_options_init(&small);
+    small.batch_tokens = 64;
+    assert_ok(clf_engine_create(&engine, &model, 1, &small));
+    clf_translate_options_init(&options, model);
+    options.subwords = 1;
+    options.max_length = 8;
+    assert_ok(clf_translator_create_shared(&race.translator, engine, &options));
+    options.translated = count_finished;
+    options.payload = &race;
+    assert_ok(clf_translator_create_shared(&translator, engine, &options));
+    struct clf_translation *translations;
+    assert_ok(clf_translate(&translations, translator, lines, LINES));
+    assert_true(race.is_started);
+    assert_int_equal(pthread_join(race.thread, NULL), 0);
+    assert_in_range(race.single_at, 1, LINES - 1);
+    clf_translations_free(translations, LINES);
+    clf_translator_free(translator);
+    clf_translator_free(race.translator);
+    clf_engine_free(engine);
+    clf_model_free(model);
+}
+
 static char warning[256];
 
 static void keep_warning(clf_log_level level, const char *message, void *user)
@@ -314,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_random_options, support_teardown),
         cmocka_unit_test_teardown(test_one_translator, support_teardown),
+        cmocka_unit_test_teardown(test_short_call, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
