@@ -298,12 +298,11 @@ static void test_shapes(void **state)
     (void)state;
     static const struct {
         const char *call, *op, *shapes[2];
-    } cases[] = {{"gemm --precision fp16 --shape 33x64x96,1x32x16",
-                  "matrix product",
-                  {"33 x 64 x 96", "1 x 32 x 16"}},
-                 {"attention --shape 2x20x3x48,1x9x2x64",
-                  "attention",
-                  {"2 of 20 tokens, 3 heads of 48", "1 of 9 tokens, 2 heads"}}};
+    } cases[] = {
+        {"gemm --precision fp16 --shape 33x64x96,1x32x16", "matrix product", {"33 x 64 x 96", "1 x 32 x 16"}},
+        {"attention --shape 2x20x3x48,1x9x2x64",
+         "attention",
+         {"2 of 20 tokens, 3 heads of 48", "1 of 9 tokens, 2 heads"}}};
     for (int i = 0; i < 2; i++) {
         struct process_result result =
             run_clformer(NULL, process_format("bench --repeats 2 --json --stage %s", cases[i].call));
