@@ -163,9 +163,12 @@ static inline void run_attention(__global atomic_int *counters, int queue, int s
 }
 
 /* Runs stage `stage` of a layer, whose GEMMs are `gemms`; `operand` is work space for converted inputs. */
-static inline void run_stage(__global atomic_int *counters, int queue, int stage, struct step_work *work,
-                             const struct layer *layer, const struct gemm *gemms, const struct work_space *space,
-                             const struct attention_inputs *seen, __global uchar *operand, const struct clf__decoder_step_sizes *sizes)
+static inline __attribute__((always_inline)) void run_stage(__global atomic_int *counters, int queue, int stage,
+                                                            struct step_work *work, const struct layer *layer,
+                                                            const struct gemm *gemms, const struct work_space *space,
+                                                            const struct attention_inputs *seen,
+                                                            __global uchar *operand,
+                                                            const struct clf__decoder_step_sizes *sizes)
 {
     const struct norm norms[] = {
         [SELF_NORM] = layer->self_norm,
