@@ -16,6 +16,7 @@
 
 static const struct verb verbs[] = {
     {"translate", "translate lines from standard input", verb_translate, 1, AS_RANKS, "Text"},
+    {"serve", "translate over HTTP, with the API of LibreTranslate", verb_serve, 1, ALONE, NULL},
     {"score", "print the log-probabilities of given translations", verb_score, 1, AS_RANKS, NULL},
     {"attend", "write an HTML page of the attention maps", verb_attend, 1, ALONE, NULL},
     {"bleu", "compute BLEU as sacreBLEU does", verb_bleu, 0, ALONE, NULL},
@@ -172,8 +173,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--version") == 0) {
         const char *library = clf_ranks_library();
-        printf("clformer %s\nArgos Translate packages: %s\naudio formats: %s\nMPI: %s\n", CLF_VERSION_STRING,
-               CLF_PACKAGES, CLF_AUDIO_FORMATS, library != NULL ? library : "no (built without MPI)");
+        printf("clformer %s\nArgos Translate packages: %s\naudio formats: %s\nMPI: %s\nserver: %s\n",
+               CLF_VERSION_STRING, CLF_PACKAGES, CLF_AUDIO_FORMATS,
+               library != NULL ? library : "no (built without MPI)", CLF_SERVER);
         return output_finish(EXIT_DONE);
     }
     const struct verb *verb = find_verb(argv[1]);

@@ -36,13 +36,16 @@ static const char *const calls[] = {
     "average %s -o /tmp/clformer-no-model",
     "convert %s -o /tmp/clformer-no-model",
     "tune -m %s",
+#ifdef CLF_HAS_SERVER
+    "serve --port 0 -m %s",
+#endif
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
 static void test_every_verb_is_called(void **state)
 {
     (void)state;
-    static const char without_paths[] = "devices selftest ";
+    static const char without_paths[] = "devices selftest serve ";
     for (const char *const *verb = process_verbs(); *verb != NULL; verb++) {
         const char *start = process_format("%s ", *verb);
         int is_called = strstr(without_paths, start) != NULL;

@@ -40,6 +40,7 @@ int verb_average(int argc, char **argv);
 int verb_convert(int argc, char **argv);
 int verb_bleu(int argc, char **argv);
 int verb_wer(int argc, char **argv);
+int verb_serve(int argc, char **argv);
 
 /* Flags with the same meaning in every verb. */
 struct flags {
@@ -90,6 +91,9 @@ struct flags {
         compression_ratio_threshold; /* NaN: not given; FLAG_NONE: the word none */
     /* bleu, wer */
     int words, lower_case;
+    /* serve */
+    const char *host;
+    int port, grace, max_body;
     /* Remaining arguments. */
     char **operands;
     int operand_count;
@@ -119,6 +123,7 @@ enum {
     TAKES_RESULTS = 1 << 17,    /* -o: a file of lines */
     TAKES_REFERENCES = 1 << 18, /* lines to compare with */
     TAKES_REPORT = 1 << 19,     /* devices */
+    TAKES_SERVE = 1 << 20,
 };
 
 /* Parses the arguments of a verb. Returns -1 to continue, or an exit status after --help or after reporting
@@ -201,6 +206,8 @@ void signals_catch(int stops_work);
  * truncated. */
 void signals_await_stop(void);
 int signals_interrupted(void *unused);
+/* Makes signals_finish() return its status after SIGTERM, the usual way to stop a server. */
+void signals_accept_stop(void);
 /* With by_signal 1, signals_finish() ends the process by SIGPIPE if standard output was closed, as other
  * commands do in a pipe to `head`. One of several ranks passes 0, because mpirun would report a crash. */
 void signals_end_quietly(int by_signal);

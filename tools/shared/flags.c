@@ -205,6 +205,9 @@ static void set_defaults(struct flags *flags)
         .hallucination_silence_threshold = NAN,
         .stage = -1,
         .repeats = -1,
+        .port = -1,
+        .grace = -1,
+        .max_body = -1,
     };
     clf_device_options_init(&flags->device_options);
     clf_model_options_init(&flags->model_options);

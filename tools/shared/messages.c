@@ -84,6 +84,11 @@ int signals_interrupted(void *unused)
     return interrupted != 0;
 }
 
+void signals_accept_stop(void)
+{
+    interrupted = interrupted == SIGTERM ? 0 : interrupted;
+}
+
 void signals_await_stop(void)
 {
     enum { STEP_NANOSECONDS = 50000000, MOST_STEPS = 40 };

@@ -1,0 +1,524 @@
+/* `clformer serve`: answers, errors, parallel and broken clients, and the end by a signal. */
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "support/process.h"
+
+#ifdef CLF_HAS_SERVER
+
+#define JSON_TYPE "application/json"
+#define FORM_TYPE "application/x-www-form-urlencoded"
+
+enum { ANSWER_BYTES = 1 << 16, TIMEOUT_SECONDS = 120 };
+
+struct answer {
+    int status; /* 0: the connection was closed without an answer */
+    char bytes[ANSWER_BYTES];
+    const char *body;
+};
+
+struct server {
+    struct coprocess process;
+    int port;
+};
+
+static void pause_briefly(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+/* Starts the command on any free port and reads the port from its standard error. */
+static struct server start(const char *flags)
+{
+    struct server server = {coprocess_start(process_format("serve --port 0 %s", flags)), 0};
+    for (int i = 0; i < 100 * TIMEOUT_SECONDS && server.port == 0; i++) {
+        char text[4096] = "";
+        if (pread(fileno(server.process.error_file), text, sizeof text - 1, 0) > 0) {
+            char *address = strstr(text, " at http://127.0.0.1:");
+            server.port =
+                address != NULL && strchr(address, '\n') != NULL ? atoi(strrchr(address, ':') + 1) : 0;
+        }
+        pause_briefly();
+    }
+    assert_true(server.port > 0);
+    return server;
+}
+
+static int stop(struct server *server, int number)
+{
+    kill(server->process.child, number);
+    return coprocess_end(&server->process);
+}
+
+/* Returns a connection, or -1 if it is refused. */
+static int try_connect(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct timeval timeout = {.tv_sec = TIMEOUT_SECONDS};
+    setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    if (connect(client, (struct sockaddr *)&address, sizeof address) != 0) {
+        close(client);
+        return -1;
+    }
+    return client;
+}
+
+static void send_bytes(int client, const char *bytes, size_t size)
+{
+    for (size_t sent = 0; sent < size;) {
+        ssize_t count = send(client, bytes + sent, size - sent, MSG_NOSIGNAL);
+        if (count <= 0) {
+            return; /* the server has closed the connection; its answer may be readable */
+        }
+        sent += (size_t)count;
+    }
+}
+
+/* Reads to the end of the connection and closes it. */
+static void receive(struct answer *answer, int client)
+{
+    size_t size = 0;
+    for (ssize_t count = 1; count > 0 && size<ANSWER_BYTES - 1; size += count> 0 ? (size_t)count : 0) {
+        count = recv(client, answer->bytes + size, ANSWER_BYTES - 1 - size, 0);
+    }
+    close(client);
+    answer->bytes[size] = '\0';
+    answer->status = strncmp(answer->bytes, "HTTP/1.1 ", 9) == 0 ? atoi(answer->bytes + 9) : 0;
+    const char *end = strstr(answer->bytes, "\r\n\r\n");
+    answer->body = end != NULL ? end + 4 : "";
+}
+
+static void exchange(struct answer *answer, int port, const char *bytes, size_t size)
+{
+    int client = try_connect(port);
+    assert_true(client >= 0);
+    send_bytes(client, bytes, size);
+    receive(answer, client);
+}
+
+static void request(struct answer *answer, int port, const char *line, const char *type, const char *body)
+{
+    const char *text = process_format("%s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Type: %s\r\n"
+                                      "Content-Length: %zu\r\n\r\n%s",
+                                      line, type, strlen(body), body);
+    exchange(answer, port, text, strlen(text));
+}
+
+static struct server shared; /* of most tests */
+static struct answer last;
+
+static void check(const char *line, const char *type, const char *body, int status, const char *expected)
+{
+    request(&last, shared.port, line, type, body);
+    if (last.status != status || strcmp(last.body, expected) != 0) {
+        fail_msg("%s, %s:\nexpected %d %s\ngot      %d %s", line, body, status, expected, last.status,
+                 last.body);
+    }
+}
+
+static void check_json(const char *fields, const char *expected)
+{
+    check("POST /translate", JSON_TYPE, process_format("{%s,\"source\":\"fr\",\"target\":\"en\"}", fields),
+          200, expected);
+}
+
+static void check_error(const char *type, const char *body, const char *error)
+{
+    check("POST /translate", type, body, 400, process_format("{\"error\":\"%s\"}", error));
+}
+
+/* The translations of the command, as a JSON array. */
+static json_t *translate_lines(const json_t *lines)
+{
+    char *input = process_format("%s", "");
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        input = process_format("%s%s\n", input, json_string_value(json_array_get(lines, i)));
+    }
+    struct process_result result = run_clformer(input, "translate -m " DEMO_MODEL " -q --split-sentences");
+    assert_int_equal(result.status, 0);
+    json_t *array = json_array();
+    for (char *rest = result.output, *end; (end = strchr(rest, '\n')) != NULL; rest = end + 1) {
+        json_array_append_new(array, json_stringn(rest, (size_t)(end - rest)));
+    }
+    assert_int_equal(json_array_size(array), json_array_size(lines));
+    return array;
+}
+
+/* The first lines of the model's example texts. */
+static json_t *read_lines(int count)
+{
+    size_t size;
+    char *rest = process_read(DEMO_MODEL, "work.txt", &size), *line;
+    json_t *lines = json_array();
+    for (int i = 0; i < count && (line = strtok_r(rest, "\n", &rest)) != NULL; i++) {
+        json_array_append_new(lines, json_string(line));
+    }
+    return lines;
+}
+
+static char *request_body(json_t *q)
+{
+    json_t *object = json_pack("{s:O, s:s, s:s}", "q", q, "source", "fr", "target", "en");
+    char *text = json_dumps(object, JSON_COMPACT), *kept = process_format("%s", text);
+    free(text);
+    json_decref(object);
+    return kept;
+}
+
+static void check_translations(const struct answer *answer, const json_t *expected)
+{
+    assert_int_equal(answer->status, 200);
+    json_t *object = json_loads(answer->body, 0, NULL);
+    if (!json_equal(json_object_get(object, "translatedText"), expected)) {
+        fail_msg("another translation: %s", answer->body);
+    }
+    json_decref(object);
+}
+
+static void test_equal_to_command(void **state)
+{
+    (void)state;
+    json_t *lines = read_lines(support_small() ? 8 : 64), *expected = translate_lines(lines);
+    request(&last, shared.port, "POST /translate", JSON_TYPE, request_body(lines));
+    check_translations(&last, expected);
+    json_decref(lines);
+    json_decref(expected);
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    check_json("\"q\":\"Merci.\"", "{\"translatedText\":\"Thanks.\"}");
+    check_json("\"q\":[\"Merci.\",\"\",\"Oui.\"]", "{\"translatedText\":[\"Thanks.\",\"\",\"Yes.\"]}");
+    check_json("\"q\":\"Merci.\\nOui.\\r\\n\\n  \\nMerci.\\n\"",
+               "{\"translatedText\":\"Thanks.\\nYes.\\r\\n\\n  \\nThanks.\\n\"}");
+    check_json("\"q\":\"Merci. Oui.\"", "{\"translatedText\":\"Thanks. Yes.\"}");
+    check_json("\"q\":\"   \"", "{\"translatedText\":\"   \"}");
+    check_json("\"q\":\"\\n\"", "{\"translatedText\":\"\\n\"}");
+    check_json("\"q\":\"Oui.\",\"alternatives\":-3,\"format\":\"\",\"api_key\":null",
+               "{\"translatedText\":\"Yes.\"}");
+    check_json("\"q\":\"Oui.\",\"alternatives\":null,\"format\":null", "{\"translatedText\":\"Yes.\"}");
+    check_json("\"q\":[\"Oui. Merci.\",\"\"],\"alternatives\":\"2\"",
+               "{\"alternatives\":[[],[]],\"translatedText\":[\"Yes. Thanks.\",\"\"]}");
+    check("POST /translate", "application/vnd.api+json; charset=utf-8",
+          "\xef\xbb\xbf{\"q\":\"Oui.\",\"source\":\"FR\",\"target\":\"En\"}", 200,
+          "{\"translatedText\":\"Yes.\"}");
+    check(
+        "POST /translate", JSON_TYPE, "{\"q\":[\"Oui.\"],\"source\":\"auto\",\"target\":\"en\"}", 200,
+        "{\"detectedLanguage\":[{\"confidence\":100.0,\"language\":\"fr\"}],\"translatedText\":[\"Yes.\"]}");
+    check("POST /translate", JSON_TYPE, "{\"q\":\"Oui &amp;\",\"source\":\"fr\",\"target\":\"fr\"}", 200,
+          "{\"translatedText\":\"Oui &amp;\"}");
+    /* Other translations of a sentence. */
+    request(&last, shared.port, "POST /translate", JSON_TYPE,
+            "{\"q\":\"Merci beaucoup.\",\"source\":\"fr\",\"target\":\"en\",\"alternatives\":2.7}");
+    json_t *object = json_loads(last.body, 0, NULL), *others = json_object_get(object, "alternatives");
+    assert_string_equal(json_string_value(json_object_get(object, "translatedText")), "Thank you very much.");
+    assert_int_equal(json_array_size(others), 2);
+    assert_string_not_equal(json_string_value(json_array_get(others, 0)), "Thank you very much.");
+    json_decref(object);
+}
+
+static void test_forms(void **state)
+{
+    (void)state;
+    check("POST /translate", FORM_TYPE, "q=Merci.%0d%0aOui.%0d%0a%0d%0aMerci.%0d%0a&source=fr&target=en", 200,
+          "{\"translatedText\":\"Thanks.\\nYes.\\n\\nThanks.\"}");
+    check("POST /translate", FORM_TYPE "; charset=utf-8", "q=Oui.&q=Merci.&source=fr&target=en", 200,
+          "{\"translatedText\":\"Yes.\"}");
+    check("POST /translate?q=Merci.&source=fr&target=en", FORM_TYPE, "", 200,
+          "{\"translatedText\":\"Thanks.\"}");
+    check("POST /translate?q=Merci.", FORM_TYPE, "q=Oui.&source=fr&target=en", 200,
+          "{\"translatedText\":\"Thanks.\"}");
+    check("POST /translate", "multipart/form-data; boundary=limit",
+          "--limit\r\nContent-Disposition: form-data; "
+          "name=\"q\"\r\n\r\nOui.\r\n--limit\r\nContent-Disposition: "
+          "form-data; "
+          "name=\"source\"\r\n\r\nfr\r\n--limit\r\nContent-Disposition: form-data; "
+          "name=\"target\"\r\n\r\nen\r\n--limit--\r\n",
+          200, "{\"translatedText\":\"Yes.\"}");
+}
+
+#define NOT_UNDERSTOOD "The browser (or proxy) sent a request that this server could not understand."
+#define MISSING_Q      "Invalid request: missing q parameter"
+
+static void test_errors(void **state)
+{
+    static const struct {
+        const char *fields, *error; /* with source fr, target en */
+    } cases[] = {
+        {"\"q\":\"\"", MISSING_Q},
+        {"\"q\":[]", MISSING_Q},
+        {"\"q\":null", MISSING_Q},
+        {"\"api_key\":\"\"", MISSING_Q},
+        {"\"q\":123", "Invalid request: q parameter is not a string or an array of strings"},
+        {"\"q\":{}", "Invalid request: q parameter is not a string or an array of strings"},
+        {"\"q\":[\"a\",1]", "Invalid request: q parameter is not a string or an array of strings"},
+        {"\"q\":\"a\",\"alternatives\":\"abc\"", "Invalid request: alternatives parameter is not a number"},
+        {"\"q\":\"a\",\"alternatives\":[]", "Invalid request: alternatives parameter is not a number"},
+        {"\"q\":\"a\",\"alternatives\":6", "Invalid request: alternatives parameter must be <= 5"},
+        {"\"q\":\"a\",\"alternatives\":1e300", "Invalid request: alternatives parameter must be <= 5"},
+        {"\"q\":\"a\",\"alternatives\":99999999999999999999",
+         "Invalid request: alternatives parameter must be <= 5"},
+        {"\"q\":\"a\",\"format\":\"html\"", "html format is not supported"},
+        {"\"q\":\"a\",\"format\":\"HTML\"", "HTML format is not supported"},
+        {"\"q\":\"a\",\"format\":1", "Invalid request: format parameter is not a string"},
+        {"\"q\":\"a\\u0000b\"", NOT_UNDERSTOOD},
+        {"\"q\":\"\\ud800\"", NOT_UNDERSTOOD},
+        {"\"q\":\"\xff\"", NOT_UNDERSTOOD},
+        {"\"q\":", NOT_UNDERSTOOD},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_error(JSON_TYPE, process_format("{%s,\"source\":\"fr\",\"target\":\"en\"}", cases[i].fields),
+                    cases[i].error);
+    }
+    check_error(JSON_TYPE, "{\"q\":\"a\",\"target\":\"en\"}", "Invalid request: missing source parameter");
+    check_error(JSON_TYPE, "{\"q\":\"a\",\"source\":\"fr\"}", "Invalid request: missing target parameter");
+    check_error(JSON_TYPE, "{\"q\":\"a\",\"source\":5,\"target\":\"en\"}",
+                "Invalid request: source parameter is not a string");
+    check_error(JSON_TYPE, "{\"q\":\"a\",\"source\":\"XX\",\"target\":\"zz\"}", "xx is not supported");
+    check_error(JSON_TYPE, "{\"q\":\"a\",\"source\":\"fr\",\"target\":\"zh-CN\"}", "zh-cn is not supported");
+    check_error(JSON_TYPE, "{\"q\":\"a\",\"source\":\"fr\",\"target\":\"auto\"}", "auto is not supported");
+    check_error(JSON_TYPE, "{\"q\":\"a\",\"source\":\"en\",\"target\":\"fr\"}",
+                "French (fr) is not available as a target language from English (en)");
+    check_error(JSON_TYPE, "[1]", "Invalid JSON format");
+    check_error(JSON_TYPE, "null", "Invalid JSON format");
+    check_error(JSON_TYPE, "", NOT_UNDERSTOOD);
+    check_error(JSON_TYPE, "{\"q\":\"a\",\"source\":\"fr\",\"target\":\"en\" \"api_key\":\"k\" }",
+                NOT_UNDERSTOOD);
+    check_error("text/plain", "{\"q\":\"a\",\"source\":\"fr\",\"target\":\"en\"}", MISSING_Q);
+    check_error(FORM_TYPE, "", MISSING_Q);
+    check_error(FORM_TYPE, "q=a&source=fr&target=en&alternatives=abc",
+                "Invalid request: alternatives parameter is not a number");
+    check_error(FORM_TYPE, "q=%ff&source=fr&target=en", NOT_UNDERSTOOD);
+    check_error(FORM_TYPE, "q=a%00b&source=fr&target=en", NOT_UNDERSTOOD);
+    check("POST /translate?q=a&source=fr&target=en", JSON_TYPE, "{\"q\":\"x\"}", 400,
+          "{\"error\":\"Invalid request: missing source parameter\"}");
+}
+
+static void test_endpoints(void **state)
+{
+    static const char not_allowed[] = "{\"error\":\"Method Not Allowed\"}";
+    static const char not_found[] = "{\"error\":\"Not Found\"}";
+    (void)state;
+    check("GET /languages", "", "", 200,
+          "[{\"code\":\"en\",\"name\":\"English\",\"targets\":[\"en\"]},"
+          "{\"code\":\"fr\",\"name\":\"French\",\"targets\":[\"en\",\"fr\"]}]");
+    check("GET /frontend/settings", "", "", 200,
+          "{\"apiKeys\":false,\"charLimit\":-1,\"filesTranslation\":false,\"frontendTimeout\":500,"
+          "\"keyRequired\":false,\"language\":{\"source\":{\"code\":\"auto\",\"name\":\"Auto Detect\"},"
+          "\"target\":{\"code\":\"en\",\"name\":\"English\"}},\"suggestions\":false,\"supportedFilesFormat\":"
+          "[]}");
+    check("GET /health", "", "", 200, "{\"status\":\"ok\"}");
+    check("GET /ready", "", "", 200, "{\"status\":\"ready\"}");
+    check("HEAD /languages", "", "", 200, "");
+    check("GET /translate?q=a", "", "", 405, not_allowed);
+    assert_non_null(strstr(last.bytes, "\r\nAllow: POST\r\n"));
+    check("POST /languages", "", "", 405, not_allowed);
+    check("POST /translate/", JSON_TYPE, "{}", 404, not_found);
+    check("GET /", "", "", 404, not_found);
+}
+
+/* Clients that break the rules; the next client gets an answer. */
+static void test_broken_clients(void **state)
+{
+    (void)state;
+    static const char partial[] = "POST /translate HTTP/1.1\r\nHost: test\r\nContent-Type: " JSON_TYPE
+                                  "\r\nContent-Length: 1000\r\n\r\n{\"q\":\"Mer";
+    for (size_t size = 1; size < sizeof partial; size += 20) {
+        int client = try_connect(shared.port);
+        send_bytes(client, partial, size);
+        close(client);
+    }
+    static const char huge[] =
+        "POST /translate HTTP/1.1\r\nHost: test\r\nContent-Length: 99999999999\r\n\r\n{";
+    exchange(&last, shared.port, huge, strlen(huge));
+    assert_int_equal(last.status, 413);
+    assert_string_equal(last.body, "{\"error\":\"The request body exceeds 1048576 bytes\"}");
+    static const char chunked[] = "POST /translate HTTP/1.1\r\nHost: test\r\nConnection: "
+                                  "close\r\nTransfer-Encoding: chunked\r\n\r\n140000\r\n";
+    char *bytes = support_array(sizeof chunked + 0x140000 + 16, 1);
+    memcpy(bytes, chunked, sizeof chunked - 1);
+    memset(bytes + sizeof chunked - 1, 'a', 0x140000);
+    memcpy(bytes + sizeof chunked - 1 + 0x140000, "\r\n0\r\n\r\n", 7);
+    exchange(&last, shared.port, bytes, sizeof chunked - 1 + 0x140000 + 7);
+    assert_int_equal(last.status, 413);
+    static const char *const garbage[] = {"GARBAGE\r\n\r\n", "\r\n\r\n\x16\x03\x01\r\n\r\n", "GET\r\n\r\n",
+                                          "GET / HTTP/9.9\r\n\r\n"};
+    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+        int client = try_connect(shared.port);
+        send_bytes(client, garbage[i], strlen(garbage[i]));
+        shutdown(client, SHUT_WR);
+        receive(&last, client);
+        assert_true(last.status == 0 || last.status >= 400);
+    }
+    char *deep = support_array(100001, 1);
+    memset(deep, '[', 100000);
+    check_error(JSON_TYPE, deep, NOT_UNDERSTOOD);
+    check_json("\"q\":\"Merci.\"", "{\"translatedText\":\"Thanks.\"}");
+}
+
+enum { CLIENTS = 16 };
+struct client {
+    const char *request;
+    struct answer answer;
+};
+
+static void *run_client(void *user)
+{
+    struct client *client = user;
+    int connection = try_connect(shared.port);
+    send_bytes(connection, client->request, strlen(client->request));
+    receive(&client->answer, connection);
+    return NULL;
+}
+
+static void test_parallel_clients(void **state)
+{
+    (void)state;
+    json_t *lines = read_lines(support_small() ? 4 : 64), *expected = translate_lines(lines);
+    const char *body = request_body(lines);
+    const char *text = process_format("POST /translate HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
+                                      "Content-Type: " JSON_TYPE "\r\nContent-Length: %zu\r\n\r\n%s",
+                                      strlen(body), body);
+    struct client *clients = support_array(CLIENTS, sizeof *clients);
+    pthread_t threads[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i].request = text;
+        assert_int_equal(pthread_create(&threads[i], NULL, run_client, &clients[i]), 0);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        pthread_join(threads[i], NULL);
+        check_translations(&clients[i].answer, expected);
+    }
+    json_decref(lines);
+    json_decref(expected);
+}
+
+/* Begins a request, and returns when the server waits for its body. */
+static int begin_request(int port, const char *body)
+{
+    char answer[64] = "";
+    int client = try_connect(port);
+    const char *headers = process_format("POST /translate HTTP/1.1\r\nHost: test\r\nContent-Type: " FORM_TYPE
+                                         "\r\nExpect: 100-continue\r\nContent-Length: %zu\r\n\r\n",
+                                         strlen(body));
+    send_bytes(client, headers, strlen(headers));
+    assert_true(recv(client, answer, sizeof answer - 1, 0) > 0);
+    assert_memory_equal(answer, "HTTP/1.1 100 ", 13);
+    return client;
+}
+
+/* A running request is answered after SIGTERM, while new connections are refused. */
+static void test_stop(void **state)
+{
+    (void)state;
+    static const char body[] = "q=Merci.&source=fr&target=en";
+    struct server server = start("-m " DEMO_MODEL " --verbose");
+    int client = begin_request(server.port, body);
+    kill(server.process.child, SIGTERM);
+    for (int other; (other = try_connect(server.port)) >= 0; pause_briefly()) {
+        close(other);
+    }
+    send_bytes(client, body, strlen(body));
+    receive(&last, client);
+    assert_int_equal(last.status, 200);
+    assert_string_equal(last.body, "{\"translatedText\":\"Thanks.\"}");
+    assert_non_null(strstr(last.bytes, "\r\nConnection: close\r\n"));
+    assert_int_equal(coprocess_end(&server.process), 0);
+    assert_non_null(strstr(server.process.errors, "clformer: POST /translate 200 "));
+    assert_null(strstr(server.process.errors, "Merci"));
+}
+
+/* Without time for the running request, its connection is closed. SIGINT ends the process as in other verbs.
+ */
+static void test_stop_at_once(void **state)
+{
+    (void)state;
+    struct server server = start("-m fr-en:" DEMO_MODEL " --grace 0 --host localhost");
+    int client = begin_request(server.port, "q=Merci.&source=fr&target=en");
+    assert_int_equal(stop(&server, SIGINT), 128 + SIGINT);
+    receive(&last, client);
+    assert_int_equal(last.status, 0);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct process_result result;
+    const char *folder = process_model_copy(DEMO_MODEL);
+    process_write(folder, "tokenizer_config.json", "{\"model_max_length\":256}", 24);
+    result = run_clformer(NULL, process_format("serve --port 0 -m %s", folder));
+    assert_refused(
+        result, 2,
+        process_format("%s: does not name its languages; put them before the model, such as -m fr-en:%s",
+                       folder, folder));
+    result = run_clformer(NULL, process_format("serve --port %d -m " DEMO_MODEL, shared.port));
+    assert_refused(result, 2, process_format("127.0.0.1, port %d: Address already in use", shared.port));
+    result = run_clformer(NULL, "serve --port 65536 -m " DEMO_MODEL);
+    assert_refused(result, 2, "port 65536");
+    result = run_clformer(NULL, "serve");
+    assert_refused(result, 2, "requires a model");
+}
+
+static int start_shared(void **state)
+{
+    (void)state;
+    shared = start("-m " DEMO_MODEL " --max-body 1");
+    return 0;
+}
+
+static int stop_shared(void **state)
+{
+    int status = stop(&shared, SIGTERM);
+    if (status != 0) {
+        print_error("the server ended with %d:\n%s\n", status, shared.process.errors);
+    }
+    support_teardown(state);
+    return status;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_equal_to_command, support_teardown),
+        cmocka_unit_test_teardown(test_texts, support_teardown),
+        cmocka_unit_test_teardown(test_forms, support_teardown),
+        cmocka_unit_test_teardown(test_errors, support_teardown),
+        cmocka_unit_test_teardown(test_endpoints, support_teardown),
+        cmocka_unit_test_teardown(test_broken_clients, support_teardown),
+        cmocka_unit_test_teardown(test_parallel_clients, support_teardown),
+        cmocka_unit_test_teardown(test_stop, support_teardown),
+        cmocka_unit_test_teardown(test_stop_at_once, support_teardown),
+        cmocka_unit_test_teardown(test_refused, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, start_shared, stop_shared);
+}
+
+#else
+
+static void test_built_without(void **state)
+{
+    (void)state;
+    struct process_result result = run_clformer(NULL, "serve -m " DEMO_MODEL);
+    assert_refused(result, 1, "built without libmicrohttpd");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_built_without, support_teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif

@@ -1,0 +1,111 @@
+#include "serve/endpoints.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/translate_request.h"
+#include "shared/results.h"
+
+/* Makes an answer of a value, which is released; NULL: out of memory. */
+static struct answer answer_with(unsigned status, json_t *value)
+{
+    char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    json_decref(value);
+    return (struct answer){.status = status, .text = text};
+}
+
+struct answer endpoints_error(unsigned status, const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 overlooks va_start() */
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return answer_with(status, json_pack("{s:o}", "error", result_text(message, strlen(message))));
+}
+
+static struct answer get_languages(struct service *service)
+{
+    return answer_with(200, languages_list(service->languages));
+}
+
+static struct answer get_settings(struct service *service)
+{
+    const struct language *source = languages_only_source(service->languages), *target = NULL;
+    for (int i = service->languages->count - 1; i >= 0; i--) {
+        const struct language *language = &service->languages->items[i];
+        target = language->is_target ? language : target;
+    }
+    int has_one = source != NULL;
+    for (int i = 0; i < service->languages->count && source == NULL; i++) {
+        const struct language *language = &service->languages->items[i];
+        source = language->is_source && language != target ? language : NULL;
+    }
+    source = source != NULL ? source : target;
+    return answer_with(200, json_pack("{s:b, s:i, s:b, s:i, s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}, s:b, s:[]}",
+                                      "apiKeys", 0, "charLimit", -1, "filesTranslation", 0, "frontendTimeout",
+                                      500, "keyRequired", 0, "language", "source", "code",
+                                      has_one ? "auto" : source->code, "name",
+                                      has_one ? "Auto Detect" : source->name, "target", "code", target->code,
+                                      "name", target->name, "suggestions", 0, "supportedFilesFormat"));
+}
+
+static struct answer get_health(struct service *service)
+{
+    (void)service;
+    return answer_with(200, json_pack("{s:s}", "status", "ok"));
+}
+
+static struct answer get_ready(struct service *service)
+{
+    return atomic_load(&service->is_stopping) ? answer_with(503, json_pack("{s:s}", "status", "stopping"))
+                                              : answer_with(200, json_pack("{s:s}", "status", "ready"));
+}
+
+/* Either `get` or `post` is set. */
+static const struct {
+    const char *path;
+    struct answer (*get)(struct service *service);
+    struct answer (*post)(struct service *service, const struct fields *fields);
+} routes[] = {
+    {"/translate", NULL, translate_request},
+    {"/languages", get_languages, NULL},
+    {"/frontend/settings", get_settings, NULL},
+    {"/health", get_health, NULL},
+    {"/ready", get_ready, NULL},
+};
+
+static struct answer post(struct service *service, struct MHD_Connection *connection,
+                          struct answer (*endpoint)(struct service *, const struct fields *),
+                          const char *body, size_t size)
+{
+    struct fields fields = fields_read(connection, body, size);
+    struct answer answer =
+        fields.problem != NULL ? endpoints_error(400, "%s", fields.problem) : endpoint(service, &fields);
+    fields_free(&fields);
+    return answer;
+}
+
+struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
+                               const char *path, const char *body, size_t size)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        if (strcmp(path, routes[i].path) != 0) {
+            continue;
+        }
+        int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+        if (routes[i].get != NULL && is_get) {
+            return routes[i].get(service);
+        }
+        if (routes[i].post != NULL && strcmp(method, "POST") == 0) {
+            return post(service, connection, routes[i].post, body, size);
+        }
+        struct answer answer = endpoints_error(405, "Method Not Allowed");
+        answer.allow = routes[i].get != NULL ? "GET, HEAD" : "POST";
+        return answer;
+    }
+    return endpoints_error(404, "Not Found");
+}

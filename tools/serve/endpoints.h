@@ -1,0 +1,31 @@
+/* The endpoints of the server, with the API of LibreTranslate. */
+#ifndef CLF_TOOLS_SERVE_ENDPOINTS_H
+#define CLF_TOOLS_SERVE_ENDPOINTS_H
+
+#include <stdatomic.h>
+
+#include "serve/fields.h"
+#include "serve/languages.h"
+#include "serve/pool.h"
+
+/* What the endpoints need; any number of threads may use it. */
+struct service {
+    const struct languages *languages;
+    struct translations_pool *pool;
+    atomic_int is_stopping;
+};
+
+struct answer {
+    unsigned status;
+    char *text;        /* JSON; the caller frees it; NULL: out of memory */
+    const char *allow; /* value of the header Allow, or NULL */
+    size_t characters; /* characters to translate */
+};
+
+/* Answers a request. `path` has no query; `connection` and the body are the source of its fields. */
+struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
+                               const char *path, const char *body, size_t size);
+/* An answer {"error": "..."}. */
+struct answer endpoints_error(unsigned status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

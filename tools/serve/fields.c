@@ -1,0 +1,156 @@
+#include "serve/fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+
+enum { MOST_VALUES = 200000, MOST_FIELDS = 100, FORM_BUFFER_BYTES = 4096 };
+
+static const char not_understood[] =
+    "The browser (or proxy) sent a request that this server could not understand.";
+
+/* Returns 1 for application/json and application/...+json, with or without parameters. */
+static int is_json_type(const char *type)
+{
+    size_t size = strcspn(type, "; \t");
+    return (size == 16 && strncasecmp(type, "application/json", 16) == 0) ||
+           (size > 17 && strncasecmp(type, "application/", 12) == 0 &&
+            strncasecmp(type + size - 5, "+json", 5) == 0);
+}
+
+static struct fields read_json(const char *body, size_t size)
+{
+    struct fields fields = {.is_json = 1};
+    if (size >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
+        body += 3;
+        size -= 3;
+    }
+    struct clf__json_limits limits = {size, MOST_VALUES};
+    if (clf__json_parse_strict(&fields.object, body, size, "request", limits) != CLF_OK) {
+        fields.object = NULL;
+        fields.problem = not_understood;
+    } else if (!json_is_object(fields.object)) {
+        fields.problem = "Invalid JSON format";
+    }
+    return fields;
+}
+
+/* The fields while the query or a form is read. */
+struct form {
+    json_t *object;
+    char *name, *value; /* field whose value arrives in parts; NULL: none */
+    size_t size;
+    int failed;
+};
+
+/* Adds a field unless it exists; fails for text that is not UTF-8 or contains NUL. */
+static void add_field(struct form *form, const char *name, const char *value, size_t size)
+{
+    if (json_object_get(form->object, name) != NULL) {
+        return;
+    }
+    int is_text = memchr(value, '\0', size) == NULL && json_object_size(form->object) < MOST_FIELDS;
+    form->failed |= !is_text || json_object_set_new(form->object, name, json_stringn(value, size)) != 0;
+}
+
+static enum MHD_Result take_query(void *user, enum MHD_ValueKind kind, const char *key, size_t key_size,
+                                  const char *value, size_t value_size)
+{
+    struct form *form = user;
+    (void)kind;
+    if (memchr(key, '\0', key_size) != NULL) {
+        form->failed = 1;
+    } else {
+        add_field(form, key, value != NULL ? value : "", value != NULL ? value_size : 0);
+    }
+    return form->failed ? MHD_NO : MHD_YES;
+}
+
+/* Writes line breaks of a text as LF and drops the last one, as LibreTranslate does for a form. */
+static size_t unify_breaks(char *text, size_t size)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < size; i++) {
+        int is_break = text[i] == '\r' || text[i] == '\n';
+        i += text[i] == '\r' && i + 1 < size && text[i + 1] == '\n';
+        text[kept++] = is_break ? '\n' : text[i];
+    }
+    return kept - (kept > 0 && text[kept - 1] == '\n');
+}
+
+/* Adds the field whose parts have arrived. */
+static void end_value(struct form *form)
+{
+    if (form->name != NULL) {
+        int is_text = strcmp(form->name, "q") == 0;
+        size_t size = is_text ? unify_breaks(form->value, form->size) : form->size;
+        add_field(form, form->name, form->value, size);
+    }
+    free(form->name);
+    free(form->value);
+    form->name = form->value = NULL;
+    form->size = 0;
+}
+
+/* Called by the parser of forms with each part of a value; a part at offset 0 begins a field. */
+static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char *key, const char *filename,
+                                 const char *type, const char *encoding, const char *data, uint64_t offset,
+                                 size_t size)
+{
+    struct form *form = user;
+    (void)kind, (void)filename, (void)type, (void)encoding;
+    if (offset == 0) {
+        end_value(form);
+        form->name = strdup(key != NULL ? key : "");
+    }
+    char *grown = form->name != NULL ? realloc(form->value, form->size + size + 1) : NULL;
+    if (grown == NULL) {
+        form->failed = 1;
+        return MHD_NO;
+    }
+    if (size > 0) { /* otherwise `data` may be NULL */
+        memcpy(grown + form->size, data, size);
+    }
+    form->value = grown;
+    form->size += size;
+    return form->failed ? MHD_NO : MHD_YES;
+}
+
+/* Reads a body of a form's media type; another body is ignored. */
+static void read_form(struct form *form, struct MHD_Connection *connection, const char *body, size_t size)
+{
+    struct MHD_PostProcessor *parser =
+        MHD_create_post_processor(connection, FORM_BUFFER_BYTES, take_part, form);
+    if (parser == NULL) {
+        return;
+    }
+    form->failed |= size > 0 && MHD_post_process(parser, body, size) != MHD_YES;
+    /* The last value of an urlencoded form arrives in this call. */
+    form->failed |= MHD_destroy_post_processor(parser) != MHD_YES;
+    end_value(form);
+}
+
+struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size)
+{
+    const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Type");
+    if (type != NULL && is_json_type(type)) {
+        return read_json(body, size);
+    }
+    struct form form = {.object = json_object()};
+    form.failed = form.object == NULL;
+    if (!form.failed) {
+        MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_query, &form);
+    }
+    if (!form.failed && size > 0) {
+        read_form(&form, connection, body, size);
+    }
+    return (struct fields){.object = form.object, .problem = form.failed ? not_understood : NULL};
+}
+
+void fields_free(struct fields *fields)
+{
+    json_decref(fields->object);
+    *fields = (struct fields){.object = NULL};
+}

@@ -1,0 +1,21 @@
+/* The fields of a request, from its JSON body or from a form and the query of its address. */
+#ifndef CLF_TOOLS_SERVE_FIELDS_H
+#define CLF_TOOLS_SERVE_FIELDS_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+#include <microhttpd.h>
+
+struct fields {
+    json_t *object; /* owned; the values of a form are strings */
+    int is_json;
+    const char *problem; /* message for the client: the body is not usable; NULL: none */
+};
+
+/* Reads the fields, by the rules of LibreTranslate: a JSON body alone, or else the query, then the body if it
+ * is a form. The first value of a repeated field counts. No string contains a NUL. */
+struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size);
+void fields_free(struct fields *fields);
+
+#endif

@@ -1,0 +1,118 @@
+/* The translators of a server: one per source, target and number of alternatives. */
+#include "serve/pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/status.h"
+
+struct entry {
+    struct clf_translator *translator; /* NULL: unused */
+    const struct language *source, *target;
+    int alternatives;
+    int users;
+    long long last_use;
+};
+
+struct translations_pool {
+    struct clf_engine *engine;
+    const struct clf_translate_options *options;
+    pthread_mutex_t lock; /* guards the members below */
+    struct entry *entries;
+    int count;
+    long long uses;
+};
+
+clf_status pool_create(struct translations_pool **out, struct clf_engine *engine,
+                       const struct clf_translate_options *options, int callers)
+{
+    struct translations_pool *pool = *out = calloc(1, sizeof *pool);
+    struct entry *entries = calloc((size_t)callers, sizeof *entries);
+    if (pool == NULL || entries == NULL) {
+        free(entries);
+        free(pool);
+        *out = NULL;
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d translators", callers);
+    }
+    *pool = (struct translations_pool){
+        .engine = engine, .options = options, .entries = entries, .count = callers};
+    pthread_mutex_init(&pool->lock, NULL);
+    return CLF_OK;
+}
+
+void pool_free(struct translations_pool *pool)
+{
+    for (int i = 0; pool != NULL && i < pool->count; i++) {
+        clf_translator_free(pool->entries[i].translator);
+    }
+    if (pool != NULL) {
+        pthread_mutex_destroy(&pool->lock);
+        free(pool->entries);
+    }
+    free(pool);
+}
+
+/* Returns the entry with these options, or the free or idle entry that was not used for the longest time.
+ * There is one, because every caller uses one entry. */
+static struct entry *find_entry(struct translations_pool *pool, const struct entry *wanted)
+{
+    struct entry *oldest = NULL;
+    for (int i = 0; i < pool->count; i++) {
+        struct entry *entry = &pool->entries[i];
+        if (entry->translator != NULL && entry->source == wanted->source && entry->target == wanted->target &&
+            entry->alternatives == wanted->alternatives) {
+            return entry;
+        }
+        if (entry->users == 0 && (oldest == NULL || entry->last_use < oldest->last_use)) {
+            oldest = entry;
+        }
+    }
+    return oldest;
+}
+
+static clf_status create_translator(struct entry *entry, const struct translations_pool *pool)
+{
+    struct clf_translate_options options = *pool->options;
+    options.source_language = entry->source->model_code;
+    options.target_language = entry->target->model_code;
+    if (entry->alternatives > 0) {
+        options.n_best = entry->alternatives + 1;
+        options.beam = options.beam > options.n_best ? options.beam : options.n_best;
+        options.split_sentences = 0;
+    }
+    return clf_translator_create_shared(&entry->translator, pool->engine, &options);
+}
+
+clf_status pool_acquire(struct clf_translator **out, struct translations_pool *pool,
+                        const struct language *source, const struct language *target, int alternatives)
+{
+    struct entry wanted = {.source = source, .target = target, .alternatives = alternatives};
+    clf_status status = CLF_OK;
+    *out = NULL;
+    pthread_mutex_lock(&pool->lock);
+    struct entry *entry = find_entry(pool, &wanted);
+    if (entry == NULL) {
+        status = clf__fail(CLF_OUT_OF_MEMORY, "more than %d translators are in use", pool->count);
+    } else if (entry->translator == NULL || entry->source != source || entry->target != target ||
+               entry->alternatives != alternatives) {
+        clf_translator_free(entry->translator);
+        *entry = wanted;
+        status = create_translator(entry, pool);
+    }
+    if (status == CLF_OK) {
+        entry->users++;
+        entry->last_use = ++pool->uses;
+        *out = entry->translator;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return status;
+}
+
+void pool_release(struct translations_pool *pool, struct clf_translator *translator)
+{
+    pthread_mutex_lock(&pool->lock);
+    for (int i = 0; i < pool->count; i++) {
+        pool->entries[i].users -= translator != NULL && pool->entries[i].translator == translator;
+    }
+    pthread_mutex_unlock(&pool->lock);
+}

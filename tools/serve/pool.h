@@ -1,0 +1,23 @@
+/* The translators of a server, which share an engine. */
+#ifndef CLF_TOOLS_SERVE_POOL_H
+#define CLF_TOOLS_SERVE_POOL_H
+
+#include <clformer/clformer.h>
+
+#include "serve/languages.h"
+
+struct translations_pool;
+
+/* Creates a pool for at most `callers` threads at the same time. The engine and the options outlive it. */
+clf_status pool_create(struct translations_pool **out, struct clf_engine *engine,
+                       const struct clf_translate_options *options, int callers);
+void pool_free(struct translations_pool *pool);
+
+/* Finds or creates the translator of two languages; pass it to pool_release() after the call. With
+ * `alternatives` above 0, it returns that many translations in addition to the best, and does not split
+ * sentences. */
+clf_status pool_acquire(struct clf_translator **out, struct translations_pool *pool,
+                        const struct language *source, const struct language *target, int alternatives);
+void pool_release(struct translations_pool *pool, struct clf_translator *translator);
+
+#endif

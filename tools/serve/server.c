@@ -1,0 +1,190 @@
+#include "serve/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/status.h"
+
+enum { IDLE_SECONDS = 60, HEADER_BYTES = 128 * 1024, WAIT_NANOSECONDS = 20000000 };
+
+struct server {
+    struct MHD_Daemon *daemon;
+    struct service *service;
+    struct server_options options;
+    atomic_int running; /* requests between their headers and the end of their answers */
+};
+
+/* A request from its headers to the end of its answer. */
+struct request {
+    char *body;
+    size_t size, capacity;
+    int is_too_large;
+    double start;
+    char shown[200]; /* method and path for the log */
+    unsigned status; /* 0: not answered */
+    size_t characters;
+};
+
+/* Sends an answer and frees its text. */
+static enum MHD_Result send_answer(const struct server *server, struct MHD_Connection *connection,
+                                   struct request *request, struct answer *answer)
+{
+    static char no_memory[] = "{\"error\":\"out of memory\"}";
+    int has_text = answer->text != NULL;
+    char *text = has_text ? answer->text : no_memory;
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        strlen(text), text, has_text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (response == NULL) {
+        free(answer->text);
+        return MHD_NO;
+    }
+    request->status = has_text ? answer->status : 500;
+    request->characters = answer->characters;
+    MHD_add_response_header(response, "Content-Type", "application/json");
+    if (answer->allow != NULL) {
+        MHD_add_response_header(response, "Allow", answer->allow);
+    }
+    if (atomic_load(&server->service->is_stopping)) {
+        MHD_add_response_header(response, "Connection", "close");
+    }
+    enum MHD_Result result = MHD_queue_response(connection, request->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static struct answer too_large(const struct server *server)
+{
+    return endpoints_error(413, "The request body exceeds %zu bytes", server->options.max_body);
+}
+
+/* Adds a part of the body; returns 0 if out of memory, or to close the connection of a client that sends far
+ * more than allowed. */
+static int add_part(struct request *request, const char *part, size_t size, size_t most)
+{
+    request->size += size;
+    if (request->size > most) {
+        request->is_too_large = 1;
+        return request->size / 2 <= most;
+    }
+    if (request->size > request->capacity) {
+        size_t capacity = 2 * request->size < most ? 2 * request->size : most;
+        char *grown = realloc(request->body, capacity);
+        if (grown == NULL) {
+            return 0;
+        }
+        request->body = grown;
+        request->capacity = capacity;
+    }
+    memcpy(request->body + request->size - size, part, size);
+    return 1;
+}
+
+/* Begins a request whose headers are complete. A body that is announced as too large is not read. */
+static enum MHD_Result begin(struct server *server, struct MHD_Connection *connection, const char *path,
+                             const char *method, void **of_connection)
+{
+    struct request *request = *of_connection = calloc(1, sizeof *request);
+    if (request == NULL) {
+        return MHD_NO;
+    }
+    atomic_fetch_add(&server->running, 1);
+    request->start = clf__seconds();
+    char line[sizeof request->shown / 4];
+    snprintf(line, sizeof line, "%s %s", method, path);
+    clf__escape(request->shown, sizeof request->shown, line, strlen(line));
+    const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+    if (length != NULL && strtoull(length, NULL, 10) > server->options.max_body) {
+        struct answer answer = too_large(server);
+        return send_answer(server, connection, request, &answer);
+    }
+    return MHD_YES;
+}
+
+/* Called by libmicrohttpd with the headers of a request, with each part of its body, and at its end. */
+static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *path,
+                              const char *method, const char *version, const char *part, size_t *part_size,
+                              void **of_connection)
+{
+    struct server *server = user;
+    struct request *request = *of_connection;
+    (void)version;
+    if (request == NULL) {
+        return begin(server, connection, path, method, of_connection);
+    }
+    if (*part_size > 0) {
+        int continues = add_part(request, part, *part_size, server->options.max_body);
+        *part_size = 0;
+        return continues ? MHD_YES : MHD_NO;
+    }
+    struct answer answer = request->is_too_large ? too_large(server)
+                                                 : endpoints_answer(server->service, connection, method, path,
+                                                                    request->body, request->size);
+    return send_answer(server, connection, request, &answer);
+}
+
+/* Called when a request is answered or its connection is lost. */
+static void finish(void *user, struct MHD_Connection *connection, void **of_connection,
+                   enum MHD_RequestTerminationCode code)
+{
+    struct server *server = user;
+    struct request *request = *of_connection;
+    (void)connection;
+    if (request == NULL) {
+        return;
+    }
+    if (server->options.logs) {
+        fprintf(stderr, "clformer: %s %u %.1f ms %zu characters%s\n", request->shown, request->status,
+                1e3 * (clf__seconds() - request->start), request->characters,
+                code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", connection lost");
+    }
+    free(request->body);
+    free(request);
+    *of_connection = NULL;
+    atomic_fetch_sub(&server->running, 1);
+}
+
+clf_status server_start(struct server **out, int listening, struct service *service,
+                        const struct server_options *options)
+{
+    struct server *server = *out = calloc(1, sizeof *server);
+    if (server == NULL) {
+        close(listening);
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the server");
+    }
+    server->service = service;
+    server->options = *options;
+    server->daemon = MHD_start_daemon(
+        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC, 0, NULL,
+        NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listening, MHD_OPTION_NOTIFY_COMPLETED,
+        finish, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_MOST_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HEADER_BYTES, MHD_OPTION_END);
+    if (server->daemon == NULL) {
+        close(listening);
+        free(server);
+        *out = NULL;
+        return clf__fail(CLF_OUT_OF_MEMORY, "libmicrohttpd cannot start a server");
+    }
+    return CLF_OK;
+}
+
+void server_stop(struct server *server, double grace, void (*give_up)(void))
+{
+    double end = clf__seconds() + grace;
+    atomic_store(&server->service->is_stopping, 1);
+    MHD_socket listening = MHD_quiesce_daemon(server->daemon);
+    if (listening != MHD_INVALID_SOCKET) {
+        close(listening);
+    }
+    while (atomic_load(&server->running) > 0 && clf__seconds() < end) {
+        nanosleep(&(struct timespec){.tv_nsec = WAIT_NANOSECONDS}, NULL);
+    }
+    give_up();
+    MHD_stop_daemon(server->daemon);
+    free(server);
+}

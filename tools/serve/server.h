@@ -1,0 +1,25 @@
+/* The HTTP server, by libmicrohttpd: a thread per connection. */
+#ifndef CLF_TOOLS_SERVE_SERVER_H
+#define CLF_TOOLS_SERVE_SERVER_H
+
+#include "serve/endpoints.h"
+
+enum { SERVER_MOST_CONNECTIONS = 128 };
+
+struct server_options {
+    size_t max_body; /* maximum bytes of a request's body */
+    int logs;        /* 1: print a line per request on standard error */
+};
+
+struct server;
+
+/* Starts to answer the connections of a listening socket, which the server closes. The service is borrowed.
+ * CLF_OUT_OF_MEMORY: libmicrohttpd fails. */
+clf_status server_start(struct server **out, int listening, struct service *service,
+                        const struct server_options *options);
+
+/* Stops accepting connections, waits until the running requests are answered or `grace` seconds are over,
+ * calls `give_up` and closes the connections. */
+void server_stop(struct server *server, double grace, void (*give_up)(void));
+
+#endif

@@ -1,0 +1,189 @@
+#include "serve/texts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "shared/results.h"
+#include "text/sentences/sentences.h"
+
+/* A line of a text and the bytes of its line break: 0 to 2. */
+struct piece {
+    struct clf_line line;
+    size_t break_size;
+};
+
+/* Takes the next line of a text; returns 0 at the end. */
+static int next_piece(struct piece *out, const char **rest)
+{
+    const char *end = strchr(*rest, '\n'), *start = *rest;
+    size_t size = end != NULL ? (size_t)(end - start) : strlen(start), break_size = end != NULL;
+    if (size > 0 && end != NULL && start[size - 1] == '\r') {
+        size--;
+        break_size++;
+    }
+    *out = (struct piece){{start, size}, break_size};
+    *rest = start + size + break_size;
+    return size + break_size > 0;
+}
+
+size_t texts_count_lines(const json_t *array)
+{
+    size_t count = 0, index;
+    const json_t *text;
+    struct piece piece;
+    json_array_foreach((json_t *)array, index, text)
+    {
+        for (const char *rest = json_string_value(text); next_piece(&piece, &rest);) {
+            count += piece.line.size > 0;
+        }
+    }
+    return count;
+}
+
+static void take_lines(struct clf_line *lines, const json_t *array)
+{
+    size_t index;
+    const json_t *text;
+    struct piece piece;
+    json_array_foreach((json_t *)array, index, text)
+    {
+        for (const char *rest = json_string_value(text); next_piece(&piece, &rest);) {
+            if (piece.line.size > 0) {
+                *lines++ = piece.line;
+            }
+        }
+    }
+}
+
+/* Puts the translations of a text's lines together; *next is the translation of its first line. */
+static json_t *join(const char *text, const struct clf_translation **next)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&bytes, &size);
+    struct piece piece;
+    if (file == NULL) {
+        return NULL;
+    }
+    while (next_piece(&piece, &text)) {
+        const struct clf_translation *translation = piece.line.size > 0 ? (*next)++ : NULL;
+        if (translation != NULL && translation->count > 0) {
+            fputs(translation->hypotheses[0].text, file);
+        } else {
+            fwrite(piece.line.text, 1, piece.line.size, file);
+        }
+        fwrite(piece.line.text + piece.line.size, 1, piece.break_size, file);
+    }
+    int failed = ferror(file);
+    json_t *joined = fclose(file) == 0 && !failed ? result_text(bytes, size) : NULL;
+    free(bytes);
+    return joined;
+}
+
+/* Calls clf_translate(); also fails if a line cannot be translated. */
+static clf_status translate_lines(struct clf_translation **out, struct translations_pool *pool,
+                                  const struct texts *texts, int alternatives, const struct clf_line *lines,
+                                  int count)
+{
+    struct clf_translator *translator;
+    *out = NULL;
+    CLF__TRY(pool_acquire(&translator, pool, texts->source, texts->target, alternatives));
+    clf_status status = clf_translate(out, translator, lines, count);
+    pool_release(pool, translator);
+    for (int i = 0; i < count && status == CLF_OK; i++) {
+        const struct clf_translation *translation = &(*out)[i];
+        if (translation->status != CLF_OK) {
+            status = clf__fail(CLF_TEXT, "%s", translation->problem != NULL ? translation->problem : "");
+        }
+    }
+    if (status != CLF_OK) {
+        clf_translations_free(*out, count);
+        *out = NULL;
+    }
+    return status;
+}
+
+static clf_status no_memory(void)
+{
+    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the texts of a request");
+}
+
+clf_status texts_translate(json_t **out, struct translations_pool *pool, const struct texts *texts)
+{
+    size_t count = texts_count_lines(texts->array);
+    struct clf_line *lines = calloc(count + 1, sizeof *lines);
+    struct clf_translation *translations = NULL;
+    *out = NULL;
+    if (lines == NULL) {
+        return no_memory();
+    }
+    take_lines(lines, texts->array);
+    clf_status status = translate_lines(&translations, pool, texts, 0, lines, (int)count);
+    json_t *result = status == CLF_OK ? json_array() : NULL;
+    const struct clf_translation *next = translations;
+    for (size_t i = 0; i < json_array_size(texts->array) && result != NULL; i++) {
+        result = result_append(result, join(json_string_value(json_array_get(texts->array, i)), &next));
+    }
+    clf_translations_free(translations, (int)count);
+    free(lines);
+    *out = result;
+    return status == CLF_OK && result == NULL ? no_memory() : status;
+}
+
+static int is_one_sentence(const json_t *text)
+{
+    const char *bytes = json_string_value(text);
+    size_t size = json_string_length(text);
+    return size > 0 && strchr(bytes, '\n') == NULL && !clf__sentences_are_several(bytes, size);
+}
+
+/* Returns the hypotheses that differ from the best translation and from each other. */
+static json_t *list_alternatives(const struct clf_translation *translation, int wanted, const json_t *best)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < translation->count && list != NULL; i++) {
+        const char *text = translation->hypotheses[i].text;
+        int is_known = strcmp(json_string_value(best), text) == 0 || json_array_size(list) == (size_t)wanted;
+        for (int j = 0; j < i; j++) {
+            is_known |= strcmp(translation->hypotheses[j].text, text) == 0;
+        }
+        list = is_known ? list : result_append(list, result_text(text, strlen(text)));
+    }
+    return list;
+}
+
+clf_status texts_alternatives(json_t **out, struct translations_pool *pool, const struct texts *texts,
+                              int wanted, const json_t *best)
+{
+    size_t all = json_array_size(texts->array);
+    int count = 0;
+    struct clf_line *lines = calloc(all + 1, sizeof *lines);
+    struct clf_translation *translations = NULL;
+    *out = NULL;
+    if (lines == NULL) {
+        return no_memory();
+    }
+    for (size_t i = 0; i < all; i++) {
+        const json_t *text = json_array_get(texts->array, i);
+        if (is_one_sentence(text)) {
+            lines[count++] = (struct clf_line){json_string_value(text), json_string_length(text)};
+        }
+    }
+    clf_status status = translate_lines(&translations, pool, texts, wanted, lines, count);
+    if (status == CLF_BAD_ARGUMENT || status == CLF_TEXT) { /* the model or a line has no alternatives */
+        status = CLF_OK;
+    }
+    json_t *result = status == CLF_OK ? json_array() : NULL;
+    const struct clf_translation *next = translations;
+    for (size_t i = 0; i < all && result != NULL; i++) {
+        int has_any = next != NULL && is_one_sentence(json_array_get(texts->array, i));
+        result = result_append(result, has_any ? list_alternatives(next++, wanted, json_array_get(best, i))
+                                               : json_array());
+    }
+    clf_translations_free(translations, count);
+    free(lines);
+    *out = result;
+    return status == CLF_OK && result == NULL ? no_memory() : status;
+}

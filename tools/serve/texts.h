@@ -1,0 +1,32 @@
+/* Translates texts of several lines. */
+#ifndef CLF_TOOLS_SERVE_TEXTS_H
+#define CLF_TOOLS_SERVE_TEXTS_H
+
+#include <jansson.h>
+
+#include "serve/pool.h"
+
+/* Texts to translate: an array of strings that contain no NUL. */
+struct texts {
+    const json_t *array;
+    const struct language *source, *target;
+};
+
+enum { TEXTS_MOST_LINES = 100000 };
+/* Returns the number of lines that are not empty. */
+size_t texts_count_lines(const json_t *array);
+
+/* Translates the texts line by line, and the lines sentence by sentence. Line breaks and blank lines stay.
+ *
+ * @param out receives a new array of strings.
+ * @return CLF_TEXT if a line cannot be translated. */
+clf_status texts_translate(json_t **out, struct translations_pool *pool, const struct texts *texts);
+
+/* Finds up to `wanted` other translations of each text that consists of one sentence.
+ *
+ * @param out receives a new array with an array of strings for each text.
+ * @param best the result of texts_translate(), which is not repeated. */
+clf_status texts_alternatives(json_t **out, struct translations_pool *pool, const struct texts *texts,
+                              int wanted, const json_t *best);
+
+#endif

@@ -1,0 +1,277 @@
+#include "serve/translate_request.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/utf8.h"
+#include "serve/texts.h"
+#include "shared/results.h"
+
+enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64 };
+
+/* The fields of a request after the checks. */
+struct translation_request {
+    json_t *array; /* owned; the texts */
+    int is_array;  /* q was an array, and the answer is one */
+    int is_auto;
+    int alternatives;
+    const struct language *source, *target;
+};
+
+/* Returns 1 for a missing or null field, "", [], and a field that LibreTranslate takes for missing. */
+static int is_empty(const json_t *value)
+{
+    return value == NULL || json_is_null(value) ||
+           (json_is_string(value) && json_string_length(value) == 0) ||
+           (json_is_array(value) && json_array_size(value) == 0);
+}
+
+/* Reads q. Returns 0 and sets the answer if it is unusable. */
+static int read_texts(struct translation_request *request, const struct fields *fields, struct answer *answer)
+{
+    const json_t *q = json_object_get(fields->object, "q");
+    if (is_empty(q)) {
+        *answer = endpoints_error(400, "Invalid request: missing q parameter");
+        return 0;
+    }
+    request->is_array = json_is_array(q);
+    request->array = request->is_array ? json_copy((json_t *)q) : json_pack("[O]", q);
+    if (request->array == NULL) {
+        *answer = endpoints_error(500, "out of memory");
+        return 0;
+    }
+    for (size_t i = 0; i < json_array_size(request->array); i++) {
+        if (!json_is_string(json_array_get(request->array, i))) {
+            *answer =
+                endpoints_error(400, "Invalid request: q parameter is not a string or an array of strings");
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Checks that a language is given, as text. */
+static int check_code(const struct fields *fields, const char *name, struct answer *answer)
+{
+    const json_t *code = json_object_get(fields->object, name);
+    if (is_empty(code)) {
+        *answer = endpoints_error(400, "Invalid request: missing %s parameter", name);
+        return 0;
+    }
+    if (!json_is_string(code)) {
+        *answer = endpoints_error(400, "Invalid request: %s parameter is not a string", name);
+        return 0;
+    }
+    return 1;
+}
+
+static int read_alternatives(struct translation_request *request, const struct fields *fields,
+                             struct answer *answer)
+{
+    const json_t *value = json_object_get(fields->object, "alternatives");
+    double number = 0;
+    if (json_is_number(value)) {
+        number = trunc(json_number_value(value));
+    } else if (json_is_string(value)) {
+        char *end;
+        const char *text = json_string_value(value);
+        errno = 0;
+        number = (double)strtoll(text, &end, 10);
+        if (end == text || *end != '\0') {
+            number = NAN;
+        }
+    } else if (value != NULL && !json_is_null(value)) {
+        number = NAN;
+    }
+    if (isnan(number)) {
+        *answer = endpoints_error(400, "Invalid request: alternatives parameter is not a number");
+    } else if (number > MOST_ALTERNATIVES) {
+        *answer =
+            endpoints_error(400, "Invalid request: alternatives parameter must be <= %d", MOST_ALTERNATIVES);
+    } else {
+        request->alternatives = number > 0 ? (int)number : 0;
+    }
+    return number <= MOST_ALTERNATIVES; /* not NaN */
+}
+
+/* Returns how many bytes of a client's word an error repeats. */
+static size_t shown_size(const char *word)
+{
+    size_t size = strlen(word);
+    return size < SHOWN_BYTES ? size : clf__utf8_cut(word, SHOWN_BYTES);
+}
+
+/* Answers that a language, in lower case, is not supported. */
+static struct answer refuse_code(const char *code)
+{
+    char lower[SHOWN_BYTES];
+    size_t size = shown_size(code);
+    for (size_t i = 0; i < size; i++) {
+        lower[i] = (char)tolower((unsigned char)code[i]);
+    }
+    return endpoints_error(400, "%.*s is not supported", (int)size, lower);
+}
+
+static int find_languages(struct translation_request *request, const struct service *service,
+                          const struct fields *fields, struct answer *answer)
+{
+    const char *source = json_string_value(json_object_get(fields->object, "source"));
+    const char *target = json_string_value(json_object_get(fields->object, "target"));
+    request->is_auto = strcasecmp(source, "auto") == 0;
+    request->source = request->is_auto ? languages_only_source(service->languages)
+                                       : languages_get(service->languages, source);
+    if (request->source == NULL) {
+        *answer = refuse_code(source);
+        return 0;
+    }
+    request->target = languages_get(service->languages, target);
+    if (request->target == NULL) {
+        *answer = refuse_code(target);
+    }
+    return request->target != NULL;
+}
+
+static int check_format(const struct fields *fields, struct answer *answer)
+{
+    const json_t *format = json_object_get(fields->object, "format");
+    if (is_empty(format) || (json_is_string(format) && strcmp(json_string_value(format), "text") == 0)) {
+        return 1;
+    }
+    if (!json_is_string(format)) {
+        *answer = endpoints_error(400, "Invalid request: format parameter is not a string");
+        return 0;
+    }
+    const char *word = json_string_value(format);
+    *answer = endpoints_error(400, "%.*s format is not supported", (int)shown_size(word), word);
+    return 0;
+}
+
+static int check_pair(const struct translation_request *request, struct answer *answer)
+{
+    const struct language *source = request->source, *target = request->target;
+    if (languages_are_pair(source, target)) {
+        return 1;
+    }
+    *answer = endpoints_error(400, "%s (%s) is not available as a target language from %s (%s)", target->name,
+                              target->code, source->name, source->code);
+    return 0;
+}
+
+/* Checks in the order of LibreTranslate. */
+static int read_request(struct translation_request *request, const struct service *service,
+                        const struct fields *fields, struct answer *answer)
+{
+    if (!read_texts(request, fields, answer) || !check_code(fields, "source", answer) ||
+        !check_code(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
+        return 0;
+    }
+    size_t lines = texts_count_lines(request->array);
+    if (lines > TEXTS_MOST_LINES) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)", lines,
+                                  TEXTS_MOST_LINES);
+        return 0;
+    }
+    return find_languages(request, service, fields, answer) && check_format(fields, answer) &&
+           check_pair(request, answer);
+}
+
+/* The result for the texts, or for the only text of a request whose q is a string. */
+static json_t *shaped(const struct translation_request *request, json_t *array)
+{
+    return request->is_array ? json_incref(array) : json_incref(json_array_get(array, 0));
+}
+
+/* No alternatives for any text. */
+static json_t *empty_lists(const struct translation_request *request)
+{
+    json_t *lists = json_array();
+    for (size_t i = 0; i < json_array_size(request->array) && lists != NULL; i++) {
+        lists = result_append(lists, json_array());
+    }
+    return lists;
+}
+
+static json_t *detected(const struct translation_request *request)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < json_array_size(request->array); i++) {
+        json_array_append_new(
+            array, json_pack("{s:f, s:s}", "confidence", 100.0, "language", request->source->code));
+    }
+    json_t *result = shaped(request, array);
+    json_decref(array);
+    return result;
+}
+
+/* Reports a failure in the log; a client learns only what is wrong with its text. */
+static struct answer fail(const struct service *service, clf_status status)
+{
+    if (status == CLF_TEXT) {
+        return endpoints_error(400, "Invalid request: %s", clf_last_error());
+    }
+    if (status == CLF_INTERRUPTED && atomic_load(&service->is_stopping)) {
+        return endpoints_error(503, "The server is stopping");
+    }
+    fprintf(stderr, "clformer: a request failed: %s\n", clf_last_error());
+    return endpoints_error(500, "The translation failed; the server's log has the reason");
+}
+
+static struct answer run(struct service *service, const struct translation_request *request)
+{
+    struct texts texts = {request->array, request->source, request->target};
+    json_t *best = NULL, *others = NULL;
+    clf_status status = CLF_OK;
+    if (request->source == request->target) {
+        best = json_incref(request->array);
+        others = request->alternatives > 0 ? empty_lists(request) : NULL;
+    } else {
+        status = texts_translate(&best, service->pool, &texts);
+        if (status == CLF_OK && request->alternatives > 0) {
+            status = texts_alternatives(&others, service->pool, &texts, request->alternatives, best);
+        }
+    }
+    if (status != CLF_OK) {
+        json_decref(best);
+        return fail(service, status);
+    }
+    json_t *object = json_pack("{s:o}", "translatedText", shaped(request, best));
+    if (object != NULL && request->is_auto) {
+        json_object_set_new(object, "detectedLanguage", detected(request));
+    }
+    if (object != NULL && others != NULL) {
+        json_object_set_new(object, "alternatives", shaped(request, others));
+    }
+    struct answer answer = {
+        .status = 200, .text = object != NULL ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS) : NULL};
+    json_decref(object);
+    json_decref(others);
+    json_decref(best);
+    return answer;
+}
+
+static size_t count_characters(const json_t *array)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *text = json_array_get(array, i);
+        count += clf__utf8_count(json_string_value(text), json_string_length(text));
+    }
+    return count;
+}
+
+struct answer translate_request(struct service *service, const struct fields *fields)
+{
+    struct translation_request request = {.array = NULL};
+    struct answer answer;
+    if (read_request(&request, service, fields, &answer)) {
+        answer = run(service, &request);
+        answer.characters = count_characters(request.array);
+    }
+    json_decref(request.array);
+    return answer;
+}
