@@ -99,6 +99,17 @@ static void test_stages(void **state)
     row = next_row(&rest);
     assert_true(check_row(row, "train", 2, 1) > 4);
     json_decref(row);
+    result = run_clformer(NULL, "bench --stage translate --batch 3 --repeats 1 --beam 2 --json");
+    rest = result.output;
+    row = next_row(&rest);
+    double tokens = check_row(row, "translate", 3, 2);
+    json_decref(row);
+    result = run_clformer(NULL, "bench --stage serve --batch 3 --repeats 1 --beam 2 --json");
+    assert_int_equal(result.status, 0);
+    rest = result.output;
+    row = next_row(&rest);
+    assert_true(fabs(check_row(row, "serve", 3, 2) - tokens) < 0.5); /* the same lines */
+    json_decref(row);
 }
 
 /* Each window of each recording has the requested number of tokens. */
@@ -247,8 +258,8 @@ static void test_failing_cases(void **state)
     (void)state;
     const char *folder = support_temporary_folder();
     process_write(folder, "work", "Merci.\n\xff\n", 9);
-    for (int i = 0; i < 4; i++) {
-        static const char *const stages[] = {"encode", "translate --beam 1", "score", "train"};
+    static const char *const stages[] = {"encode", "translate --beam 1", "score", "serve --beam 1", "train"};
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         char *call = process_format("bench --work %s/work --repeats 1 --batch 2,65,1 --json --stage %s",
                                     folder, stages[i]);
         struct process_result result = run_clformer(NULL, call);

@@ -318,7 +318,7 @@ static void test_help(void **state)
     }
     struct process_result bench = run_clformer(NULL, "bench --help"); /* a long list of choices is not cut */
     assert_non_null(strstr(
-        bench.output, "--stage encode|translate|score|transcribe|train|step|ops|gemm|attention|start\n"));
+        bench.output, "--stage encode|translate|score|serve|transcribe|train|step|ops|gemm|attention|start\n"));
     struct process_result version = run_clformer(NULL, "--version");
     assert_int_equal(strncmp(version.output, "clformer 0.", 11), 0);
 }

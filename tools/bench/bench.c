@@ -31,6 +31,7 @@ static const char help[] =
     "  encode     the encoder; counts source tokens\n"
     "  translate  translation from text to text; counts generated tokens, including the end token\n"
     "  score      scoring of each line as its own translation\n"
+    "  serve      one call for each line of a batch, from as many threads, which share a translator\n"
     "  transcribe transcription of a recording (--work) with a Whisper model at temperature 0; --batch N\n"
     "             transcribes N copies at once, and --min-length N --max-length N generates N tokens per\n"
     "             window\n"
@@ -74,7 +75,8 @@ static int stage_has_model(int stage)
 /* Rejects flags that have no effect on the stage. */
 static int check_stage(const struct flags *flags)
 {
-    int has_model = stage_has_model(flags->stage), is_search = flags->stage == BENCH_TRANSLATE;
+    int has_model = stage_has_model(flags->stage),
+        is_search = flags->stage == BENCH_TRANSLATE || flags->stage == BENCH_SERVE;
     int hears = flags->stage == BENCH_TRANSCRIBE, has_lines = has_model && !hears;
     const struct {
         const char *name;
@@ -187,6 +189,7 @@ static int run(struct bench_call *call)
     case BENCH_ENCODE:
     case BENCH_TRANSLATE:
     case BENCH_SCORE:
+    case BENCH_SERVE:
     case BENCH_TRAIN:
     case BENCH_STEP:
         return bench_stage_run(call);

@@ -15,6 +15,7 @@ enum bench_stage {
     BENCH_ENCODE,
     BENCH_TRANSLATE,
     BENCH_SCORE,
+    BENCH_SERVE,
     BENCH_TRANSCRIBE,
     BENCH_TRAIN,
     BENCH_STEP,

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "bench/bench.h"
+#include "bench/callers.h"
 #include "runtime/device/buffer.h"
 #include "runtime/device/queue.h"
 #include "runtime/program/launch.h"
@@ -22,6 +23,7 @@ struct stage_case {
     struct clf__session *session;
     struct clf__source *sources; /* (batch) */
     struct clf__joined joined;
+    struct callers *callers; /* for the stage serve */
 };
 
 /* Runs the encoder without tokenization, on a batch of ids. */
@@ -77,10 +79,18 @@ static clf_status score(void *context)
     return status;
 }
 
+/* Each thread translates its line. */
+static clf_status serve(void *context)
+{
+    struct stage_case *one = context;
+    CLF__TRY(callers_run(&one->tokens, one->callers));
+    return one->tokens == 0 ? blank_work(one) : CLF_OK;
+}
+
 static const struct stage {
     const char *word;
     timed_work *work;
-} stages[] = {{"encode", encode}, {"translate", translate}, {"score", score}};
+} stages[] = {{"encode", encode}, {"translate", translate}, {"score", score}, {"serve", serve}};
 
 static clf_status read_sources(struct stage_case *one)
 {
@@ -127,6 +137,7 @@ static clf_status prepare_encode(struct stage_case *one, struct clf_model *model
 
 static void release_case(struct stage_case *one)
 {
+    callers_stop(one->callers);
     clf__session_free(one->session);
     clf__joined_free(&one->joined);
     for (int i = 0; i < one->batch && one->sources != NULL; i++) {
@@ -172,6 +183,9 @@ static clf_status measure(struct stage_case *one, struct timing *timing, const s
     CLF__TRY(setup_translator(&one->translator, setup, &call->flags));
     if (stage->work == encode) {
         CLF__TRY(prepare_encode(one, setup->model));
+    }
+    if (stage->work == serve) {
+        CLF__TRY(callers_start(&one->callers, one->translator, one->lines, one->batch));
     }
     return timing_measure(timing, stage->work, one,
                           call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS, signals_interrupted);
@@ -245,13 +259,18 @@ static int run_any(struct bench_call *call, const struct setup *setup, const str
     }
 }
 
+static int has_beams(const struct bench_call *call)
+{
+    return call->flags.stage == BENCH_TRANSLATE || call->flags.stage == BENCH_SERVE;
+}
+
 /* Runs all cases. A failed case is reported in its row, and the next case runs. */
 static int run_cases(struct bench_call *call, const struct setup *setup, const struct window *window)
 {
-    int status = EXIT_DONE, beam_count = call->flags.stage == BENCH_TRANSLATE ? call->beams.count : 1;
+    int status = EXIT_DONE, beam_count = has_beams(call) ? call->beams.count : 1;
     for (int i = 0; i < call->batches.count; i++) {
         for (int j = 0; j < beam_count && !signals_interrupted(NULL) && !output_failed(); j++) {
-            int beam = call->flags.stage == BENCH_TRANSLATE ? call->beams.values[j] : 1;
+            int beam = has_beams(call) ? call->beams.values[j] : 1;
             int ended = run_any(call, setup, window, call->batches.values[i], beam);
             status = ended != EXIT_DONE ? ended : status;
         }
@@ -292,10 +311,10 @@ int bench_stage_run(struct bench_call *call)
         flags.model_options.precision = CLF_PRECISION_FP32; /* --precision is the precision of GEMM */
     }
     if (status == EXIT_DONE) { /* these stages distribute lines over devices; the others use one device */
-        int shares = flags.stage == BENCH_TRANSLATE || flags.stage == BENCH_SCORE;
+        int shares = has_beams(call) || flags.stage == BENCH_SCORE;
         status = shares ? setup_open_several(&setup, &flags) : setup_open(&setup, &flags);
     }
-    if (status == EXIT_DONE && flags.stage == BENCH_TRANSLATE) {
+    if (status == EXIT_DONE && has_beams(call)) {
         status = check_search(call, &setup);
     }
     if (status == EXIT_DONE) {

@@ -121,7 +121,7 @@ const struct flag flag_table[] = {
     {"precision", 0, TAKES_AVERAGE, FLAG_CHOICE, FIELD(model_options.precision), "|fp32|fp16|bf16",
      "precision of the written weights (fp32)"},
     {"stage", 0, TAKES_BENCH, FLAG_CHOICE, FIELD(stage),
-     "encode|translate|score|transcribe|train|step|ops|gemm|attention|start",
+     "encode|translate|score|serve|transcribe|train|step|ops|gemm|attention|start",
      "measure only this stage (all stages)"},
     {"html", 0, TAKES_BENCH, FLAG_TEXT, FIELD(html), "FILE",
      "HTML page with the report; - is standard output (none)"},
