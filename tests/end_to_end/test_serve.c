@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,16 +41,24 @@ static void pause_briefly(void)
 static struct server start(const char *flags)
 {
     struct server server = {coprocess_start(process_format("serve --port 0 %s", flags)), 0};
-    for (int i = 0; i < 100 * TIMEOUT_SECONDS && server.port == 0; i++) {
-        char text[4096] = "";
+    char text[4096] = "";
+    int is_running = 1;
+    for (int i = 0; i < 100 * TIMEOUT_SECONDS && server.port == 0 && is_running; i++) {
+        siginfo_t ended = {.si_pid = 0};
+        is_running = waitid(P_PID, (id_t)server.process.child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                     ended.si_pid == 0;
         if (pread(fileno(server.process.error_file), text, sizeof text - 1, 0) > 0) {
-            char *address = strstr(text, " at http://127.0.0.1:");
-            server.port =
-                address != NULL && strchr(address, '\n') != NULL ? atoi(strrchr(address, ':') + 1) : 0;
+            static const char before[] = " at http://127.0.0.1:";
+            char *address = strstr(text, before);
+            int is_whole = address != NULL && strchr(address, '\n') != NULL;
+            server.port = is_whole ? atoi(address + strlen(before)) : 0;
         }
         pause_briefly();
     }
-    assert_true(server.port > 0);
+    if (server.port == 0) {
+        kill(server.process.child, SIGKILL);
+        fail_msg("the server does not listen:\n%s", text);
+    }
     return server;
 }
 
@@ -466,6 +475,9 @@ static void test_refused(void **state)
                        folder, folder));
     result = run_clformer(NULL, process_format("serve --port %d -m " DEMO_MODEL, shared.port));
     assert_refused(result, 2, process_format("127.0.0.1, port %d: Address already in use", shared.port));
+    result =
+        run_clformer(NULL, process_format("serve --port 0 -m fr-en:%s/speech", support_fixture("models")));
+    assert_refused(result, 2, "is a speech model; serve requires a model that reads text");
     result = run_clformer(NULL, "serve --port 65536 -m " DEMO_MODEL);
     assert_refused(result, 2, "port 65536");
     result = run_clformer(NULL, "serve");
@@ -481,7 +493,7 @@ static int start_shared(void **state)
 
 static int stop_shared(void **state)
 {
-    int status = stop(&shared, SIGTERM);
+    int status = shared.process.child > 0 ? stop(&shared, SIGTERM) : 0;
     if (status != 0) {
         print_error("the server ended with %d:\n%s\n", status, shared.process.errors);
     }

@@ -179,6 +179,10 @@ clf_status languages_find(struct languages *out, const struct clf_model *model,
     if (out->items == NULL) {
         return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d languages", own);
     }
+    if (model->info.feature_size > 0) { /* its lines are paths, which no client may choose */
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: is a speech model; serve requires a model that reads text",
+                         model->folder);
+    }
     clf_status status = is_given             ? add_pair(out, pair->source, pair->target)
                         : own > 0            ? add_own(out)
                         : !model->is_package ? add_configured(out)

@@ -29,7 +29,8 @@ struct language_pair {
 /* Splits "SRC-TGT:MODEL"; returns MODEL. A text without languages is returned whole. */
 const char *language_pair_parse(struct language_pair *out, const char *text);
 
-/* Finds the languages of a model. CLF_BAD_ARGUMENT: they are unknown, or the model lacks one of `pair`. */
+/* Finds the languages of a model. CLF_BAD_ARGUMENT: they are unknown, the model lacks one of
+ * `pair`, or it reads speech. */
 clf_status languages_find(struct languages *out, const struct clf_model *model,
                           const struct language_pair *pair);
 void languages_free(struct languages *languages);
