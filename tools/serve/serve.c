@@ -96,6 +96,7 @@ static clf_status answer_requests(struct serving *serving)
     const struct flags *flags = &serving->flags;
     const struct server_options options = {(size_t)chosen(flags->max_body, DEFAULT_MAX_BODY) << 20,
                                            flags->verbose};
+    clf_interrupt_set(given_up, NULL); /* after a signal, running requests may still compile kernels */
     clf_status status = socket_listen(serving->listening, address, sizeof address);
     if (status == CLF_OK) {
         status = server_start(&server, serving->listening, &serving->service, &options);
@@ -108,7 +109,6 @@ static clf_status answer_requests(struct serving *serving)
     while (!signals_interrupted(NULL)) {
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NANOSECONDS}, NULL);
     }
-    clf_interrupt_set(given_up, NULL); /* running requests may still compile kernels */
     server_stop(server, chosen(flags->grace, DEFAULT_GRACE), give_up);
     signals_accept_stop();
     return CLF_OK;
