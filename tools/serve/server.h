@@ -4,7 +4,8 @@
 
 #include "serve/endpoints.h"
 
-enum { SERVER_MOST_CONNECTIONS = 128 };
+/* Further connections are closed at once. */
+enum { SERVER_MOST_CONNECTIONS = 512 };
 
 struct server_options {
     size_t max_body; /* maximum bytes of a request's body */
