@@ -1,135 +1,23 @@
 /* `clformer serve`: answers, errors, parallel and broken clients, and the end by a signal. */
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
-#include "support/process.h"
+#include "support/http.h"
 
 #ifdef CLF_HAS_SERVER
 
-#define JSON_TYPE "application/json"
-#define FORM_TYPE "application/x-www-form-urlencoded"
-
-enum { ANSWER_BYTES = 1 << 16, TIMEOUT_SECONDS = 120 };
-
-struct answer {
-    int status; /* 0: the connection was closed without an answer */
-    char bytes[ANSWER_BYTES];
-    const char *body;
-};
-
-struct server {
-    struct coprocess process;
-    int port;
-};
-
-static void pause_briefly(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-}
-
-/* Starts the command on any free port and reads the port from its standard error. */
-static struct server start(const char *flags)
-{
-    struct server server = {coprocess_start(process_format("serve --port 0 %s", flags)), 0};
-    char text[4096] = "";
-    int is_running = 1;
-    for (int i = 0; i < 100 * TIMEOUT_SECONDS && server.port == 0 && is_running; i++) {
-        siginfo_t ended = {.si_pid = 0};
-        is_running = waitid(P_PID, (id_t)server.process.child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-                     ended.si_pid == 0;
-        if (pread(fileno(server.process.error_file), text, sizeof text - 1, 0) > 0) {
-            static const char before[] = " at http://127.0.0.1:";
-            char *address = strstr(text, before);
-            int is_whole = address != NULL && strchr(address, '\n') != NULL;
-            server.port = is_whole ? atoi(address + strlen(before)) : 0;
-        }
-        pause_briefly();
-    }
-    if (server.port == 0) {
-        kill(server.process.child, SIGKILL);
-        fail_msg("the server does not listen:\n%s", text);
-    }
-    return server;
-}
-
-static int stop(struct server *server, int number)
-{
-    kill(server->process.child, number);
-    return coprocess_end(&server->process);
-}
-
-/* Returns a connection, or -1 if it is refused. */
-static int try_connect(int port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const struct timeval timeout = {.tv_sec = TIMEOUT_SECONDS};
-    setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-    if (connect(client, (struct sockaddr *)&address, sizeof address) != 0) {
-        close(client);
-        return -1;
-    }
-    return client;
-}
-
-static void send_bytes(int client, const char *bytes, size_t size)
-{
-    for (size_t sent = 0; sent < size;) {
-        ssize_t count = send(client, bytes + sent, size - sent, MSG_NOSIGNAL);
-        if (count <= 0) {
-            return; /* the server has closed the connection; its answer may be readable */
-        }
-        sent += (size_t)count;
-    }
-}
-
-/* Reads to the end of the connection and closes it. */
-static void receive(struct answer *answer, int client)
-{
-    size_t size = 0;
-    for (ssize_t count = 1; count > 0 && size<ANSWER_BYTES - 1; size += count> 0 ? (size_t)count : 0) {
-        count = recv(client, answer->bytes + size, ANSWER_BYTES - 1 - size, 0);
-    }
-    close(client);
-    answer->bytes[size] = '\0';
-    answer->status = strncmp(answer->bytes, "HTTP/1.1 ", 9) == 0 ? atoi(answer->bytes + 9) : 0;
-    const char *end = strstr(answer->bytes, "\r\n\r\n");
-    answer->body = end != NULL ? end + 4 : "";
-}
-
-static void exchange(struct answer *answer, int port, const char *bytes, size_t size)
-{
-    int client = try_connect(port);
-    assert_true(client >= 0);
-    send_bytes(client, bytes, size);
-    receive(answer, client);
-}
-
-static void request(struct answer *answer, int port, const char *line, const char *type, const char *body)
-{
-    const char *text = process_format("%s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Type: %s\r\n"
-                                      "Content-Length: %zu\r\n\r\n%s",
-                                      line, type, strlen(body), body);
-    exchange(answer, port, text, strlen(text));
-}
-
-static struct server shared; /* of most tests */
-static struct answer last;
+static struct http_server shared; /* of most tests */
+static struct http_answer last;
 
 static void check(const char *line, const char *type, const char *body, int status, const char *expected)
 {
-    request(&last, shared.port, line, type, body);
+    http_request(&last, shared.port, line, type, body);
     if (last.status != status || strcmp(last.body, expected) != 0) {
         fail_msg("%s, %s:\nexpected %d %s\ngot      %d %s", line, body, status, expected, last.status,
                  last.body);
@@ -185,7 +73,7 @@ static char *request_body(json_t *q)
     return kept;
 }
 
-static void check_translations(const struct answer *answer, const json_t *expected)
+static void check_translations(const struct http_answer *answer, const json_t *expected)
 {
     assert_int_equal(answer->status, 200);
     json_t *object = json_loads(answer->body, 0, NULL);
@@ -199,7 +87,7 @@ static void test_equal_to_command(void **state)
 {
     (void)state;
     json_t *lines = read_lines(support_small() ? 8 : 64), *expected = translate_lines(lines);
-    request(&last, shared.port, "POST /translate", JSON_TYPE, request_body(lines));
+    http_request(&last, shared.port, "POST /translate", JSON_TYPE, request_body(lines));
     check_translations(&last, expected);
     json_decref(lines);
     json_decref(expected);
@@ -229,8 +117,8 @@ static void test_texts(void **state)
     check("POST /translate", JSON_TYPE, "{\"q\":\"Oui &amp;\",\"source\":\"fr\",\"target\":\"fr\"}", 200,
           "{\"translatedText\":\"Oui &amp;\"}");
     /* Other translations of a sentence. */
-    request(&last, shared.port, "POST /translate", JSON_TYPE,
-            "{\"q\":\"Merci beaucoup.\",\"source\":\"fr\",\"target\":\"en\",\"alternatives\":2.7}");
+    http_request(&last, shared.port, "POST /translate", JSON_TYPE,
+                 "{\"q\":\"Merci beaucoup.\",\"source\":\"fr\",\"target\":\"en\",\"alternatives\":2.7}");
     json_t *object = json_loads(last.body, 0, NULL), *others = json_object_get(object, "alternatives");
     assert_string_equal(json_string_value(json_object_get(object, "translatedText")), "Thank you very much.");
     assert_int_equal(json_array_size(others), 2);
@@ -346,13 +234,13 @@ static void test_broken_clients(void **state)
     static const char partial[] = "POST /translate HTTP/1.1\r\nHost: test\r\nContent-Type: " JSON_TYPE
                                   "\r\nContent-Length: 1000\r\n\r\n{\"q\":\"Mer";
     for (size_t size = 1; size < sizeof partial; size += 20) {
-        int client = try_connect(shared.port);
-        send_bytes(client, partial, size);
+        int client = http_connect(shared.port);
+        http_send(client, partial, size);
         close(client);
     }
     static const char huge[] =
         "POST /translate HTTP/1.1\r\nHost: test\r\nContent-Length: 99999999999\r\n\r\n{";
-    exchange(&last, shared.port, huge, strlen(huge));
+    http_exchange(&last, shared.port, huge, strlen(huge));
     assert_int_equal(last.status, 413);
     assert_string_equal(last.body, "{\"error\":\"The request body exceeds 1048576 bytes\"}");
     static const char chunked[] = "POST /translate HTTP/1.1\r\nHost: test\r\nConnection: "
@@ -361,15 +249,15 @@ static void test_broken_clients(void **state)
     memcpy(bytes, chunked, sizeof chunked - 1);
     memset(bytes + sizeof chunked - 1, 'a', 0x140000);
     memcpy(bytes + sizeof chunked - 1 + 0x140000, "\r\n0\r\n\r\n", 7);
-    exchange(&last, shared.port, bytes, sizeof chunked - 1 + 0x140000 + 7);
+    http_exchange(&last, shared.port, bytes, sizeof chunked - 1 + 0x140000 + 7);
     assert_int_equal(last.status, 413);
     static const char *const garbage[] = {"GARBAGE\r\n\r\n", "\r\n\r\n\x16\x03\x01\r\n\r\n", "GET\r\n\r\n",
                                           "GET / HTTP/9.9\r\n\r\n"};
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
-        int client = try_connect(shared.port);
-        send_bytes(client, garbage[i], strlen(garbage[i]));
+        int client = http_connect(shared.port);
+        http_send(client, garbage[i], strlen(garbage[i]));
         shutdown(client, SHUT_WR);
-        receive(&last, client);
+        http_receive(&last, client);
         assert_true(last.status == 0 || last.status >= 400);
     }
     char *deep = support_array(100001, 1);
@@ -381,15 +269,15 @@ static void test_broken_clients(void **state)
 enum { CLIENTS = 16 };
 struct client {
     const char *request;
-    struct answer answer;
+    struct http_answer answer;
 };
 
 static void *run_client(void *user)
 {
     struct client *client = user;
-    int connection = try_connect(shared.port);
-    send_bytes(connection, client->request, strlen(client->request));
-    receive(&client->answer, connection);
+    int connection = http_connect(shared.port);
+    http_send(connection, client->request, strlen(client->request));
+    http_receive(&client->answer, connection);
     return NULL;
 }
 
@@ -415,33 +303,19 @@ static void test_parallel_clients(void **state)
     json_decref(expected);
 }
 
-/* Begins a request, and returns when the server waits for its body. */
-static int begin_request(int port, const char *body)
-{
-    char answer[64] = "";
-    int client = try_connect(port);
-    const char *headers = process_format("POST /translate HTTP/1.1\r\nHost: test\r\nContent-Type: " FORM_TYPE
-                                         "\r\nExpect: 100-continue\r\nContent-Length: %zu\r\n\r\n",
-                                         strlen(body));
-    send_bytes(client, headers, strlen(headers));
-    assert_true(recv(client, answer, sizeof answer - 1, 0) > 0);
-    assert_memory_equal(answer, "HTTP/1.1 100 ", 13);
-    return client;
-}
-
 /* A running request is answered after SIGTERM, while new connections are refused. */
 static void test_stop(void **state)
 {
     (void)state;
     static const char body[] = "q=Merci.&source=fr&target=en";
-    struct server server = start("-m " DEMO_MODEL " --verbose");
-    int client = begin_request(server.port, body);
+    struct http_server server = http_start("-m " DEMO_MODEL " --verbose");
+    int client = http_begin(server.port, body);
     kill(server.process.child, SIGTERM);
-    for (int other; (other = try_connect(server.port)) >= 0; pause_briefly()) {
+    for (int other; (other = http_connect(server.port)) >= 0; http_pause()) {
         close(other);
     }
-    send_bytes(client, body, strlen(body));
-    receive(&last, client);
+    http_send(client, body, strlen(body));
+    http_receive(&last, client);
     assert_int_equal(last.status, 200);
     assert_string_equal(last.body, "{\"translatedText\":\"Thanks.\"}");
     assert_non_null(strstr(last.bytes, "\r\nConnection: close\r\n"));
@@ -455,10 +329,10 @@ static void test_stop(void **state)
 static void test_stop_at_once(void **state)
 {
     (void)state;
-    struct server server = start("-m fr-en:" DEMO_MODEL " --grace 0 --host localhost");
-    int client = begin_request(server.port, "q=Merci.&source=fr&target=en");
-    assert_int_equal(stop(&server, SIGINT), 128 + SIGINT);
-    receive(&last, client);
+    struct http_server server = http_start("-m fr-en:" DEMO_MODEL " --grace 0 --host localhost");
+    int client = http_begin(server.port, "q=Merci.&source=fr&target=en");
+    assert_int_equal(http_stop(&server, SIGINT), 128 + SIGINT);
+    http_receive(&last, client);
     assert_int_equal(last.status, 0);
 }
 
@@ -487,7 +361,7 @@ static void test_refused(void **state)
 static int start_shared(void **state)
 {
     (void)state;
-    shared = start("-m " DEMO_MODEL " --max-body 1");
+    shared = http_start("-m " DEMO_MODEL " --max-body 1");
     return 0;
 }
 
@@ -495,7 +369,7 @@ static int start_shared(void **state)
 static void test_end(void **state)
 {
     (void)state;
-    int status = stop(&shared, SIGTERM);
+    int status = http_stop(&shared, SIGTERM);
     shared.process.child = 0;
     if (status != 0 || strstr(shared.process.errors, "a request failed") != NULL) {
         fail_msg("the server ended with %d:\n%s", status, shared.process.errors);
@@ -505,7 +379,7 @@ static void test_end(void **state)
 static int stop_shared(void **state)
 {
     if (shared.process.child > 0) {
-        stop(&shared, SIGKILL);
+        http_stop(&shared, SIGKILL);
     }
     return support_teardown(state);
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "serve/client.h"
 #include "serve/listen.h"
 #include "serve/server.h"
 #endif
@@ -48,6 +49,12 @@ static int given_up(void *unused)
     return atomic_load(&is_given_up);
 }
 
+/* Runs on the thread of a request, between the steps of its translation. */
+static int request_is_over(void *unused)
+{
+    return given_up(unused) || client_is_gone();
+}
+
 static void give_up(void)
 {
     atomic_store(&is_given_up, 1);
@@ -67,7 +74,7 @@ static clf_status create_engine(struct serving *serving)
     clf_status status = clf_engine_create(&serving->engine, models, setup->count, NULL);
     options->split_sentences = 1;
     options->n_best = 1;
-    options->interrupted = given_up;
+    options->interrupted = request_is_over;
     if (status == CLF_OK) {
         status = pool_create(&serving->service.pool, serving->engine, options, SERVER_MOST_CONNECTIONS);
     }

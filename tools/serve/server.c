@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/status.h"
+#include "serve/client.h"
 
 enum { IDLE_SECONDS = 60, HEADER_BYTES = 128 * 1024, WAIT_NANOSECONDS = 20000000 };
 
@@ -121,9 +122,11 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         *part_size = 0;
         return continues ? MHD_YES : MHD_NO;
     }
+    client_set(connection);
     struct answer answer = request->is_too_large ? too_large(server)
                                                  : endpoints_answer(server->service, connection, method, path,
                                                                     request->body, request->size);
+    client_set(NULL);
     return send_answer(server, connection, request, &answer);
 }
 

@@ -9,10 +9,11 @@
 #include <strings.h>
 
 #include "base/utf8.h"
+#include "serve/client.h"
 #include "serve/texts.h"
 #include "shared/results.h"
 
-enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64 };
+enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64, CLIENT_IS_GONE = 499 /* in the log, as in that of nginx */ };
 
 /* The fields of a request after the checks. */
 struct translation_request {
@@ -213,6 +214,9 @@ static struct answer fail(const struct service *service, clf_status status)
 {
     if (status == CLF_TEXT) {
         return endpoints_error(400, "Invalid request: %s", clf_last_error());
+    }
+    if (status == CLF_INTERRUPTED && client_is_gone()) {
+        return endpoints_error(CLIENT_IS_GONE, "The client has closed the connection");
     }
     if (status == CLF_INTERRUPTED && atomic_load(&service->is_stopping)) {
         return endpoints_error(503, "The server is stopping");

@@ -1,0 +1,72 @@
+/* Clients of `clformer serve` that go away. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/http.h"
+
+#ifdef CLF_HAS_SERVER
+
+static struct http_answer last;
+
+static double seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* The form of a request that takes far longer than the test. */
+static const char *long_form(void)
+{
+    enum { LINES = 40000 };
+    static const char line[] = "Ou+est+la+gare%2c+et+quand+part+le+train%3f%0a";
+    size_t size = sizeof line - 1;
+    char *text = support_array(LINES * size + 1, 1);
+    for (size_t i = 0; i < LINES; i++) {
+        memcpy(text + i * size, line, size);
+    }
+    return process_format("source=fr&target=en&q=%s", text);
+}
+
+/* The request of a client that closes its connection ends, and the other client's requests do not. */
+static void test_gone(void **state)
+{
+    static const char form[] = "q=Merci.%0aOui.&source=fr&target=en";
+    static const char expected[] = "{\"translatedText\":\"Thanks.\\nYes.\"}";
+    (void)state;
+    struct http_server server = http_start("-m " DEMO_MODEL " --verbose --grace 600");
+    const char *body = long_form();
+    int client = http_begin(server.port, body);
+    http_send(client, body, strlen(body));
+    for (int i = 0; i < 4; i++) {
+        http_request(&last, server.port, "POST /translate", FORM_TYPE, form);
+        assert_int_equal(last.status, 200);
+        assert_string_equal(last.body, expected);
+        if (i == 1) {
+            close(client);
+        }
+    }
+    double start = seconds();
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+    assert_true(seconds() - start < 10); /* about 0.1 on an idle machine */
+    assert_non_null(strstr(server.process.errors, "clformer: POST /translate 499 "));
+    assert_null(strstr(server.process.errors, "a request failed"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_gone, support_teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    return 0;
+}
+
+#endif

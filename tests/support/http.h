@@ -1,0 +1,37 @@
+/* Starts `clformer serve` and sends it requests. */
+#ifndef CLF_TESTS_SUPPORT_HTTP_H
+#define CLF_TESTS_SUPPORT_HTTP_H
+
+#include "support/process.h"
+
+#define JSON_TYPE "application/json"
+#define FORM_TYPE "application/x-www-form-urlencoded"
+
+struct http_answer {
+    int status; /* 0: the connection was closed without an answer */
+    char bytes[1 << 16];
+    const char *body;
+};
+
+struct http_server {
+    struct coprocess process;
+    int port;
+};
+
+void http_pause(void);
+/* Starts the command on any free port and reads the port from its standard error. */
+struct http_server http_start(const char *flags);
+/* Sends the process a signal; returns its exit status. */
+int http_stop(struct http_server *server, int number);
+/* Returns a connection, or -1 if it is refused. */
+int http_connect(int port);
+void http_send(int client, const char *bytes, size_t size);
+/* Reads to the end of the connection and closes it. */
+void http_receive(struct http_answer *answer, int client);
+void http_exchange(struct http_answer *answer, int port, const char *bytes, size_t size);
+/* `line` is method and path. */
+void http_request(struct http_answer *answer, int port, const char *line, const char *type, const char *body);
+/* Begins a POST of a form to /translate, and returns when the server waits for its body. */
+int http_begin(int port, const char *body);
+
+#endif

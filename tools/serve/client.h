@@ -1,0 +1,13 @@
+/* The client whose request a thread answers. */
+#ifndef CLF_TOOLS_SERVE_CLIENT_H
+#define CLF_TOOLS_SERVE_CLIENT_H
+
+#include <microhttpd.h>
+
+/* Sets the client of this thread; NULL: none. */
+void client_set(struct MHD_Connection *connection);
+/* Returns 1 if the client of this thread has closed its connection, also if only for sending. Looks every 50
+ * ms. */
+int client_is_gone(void);
+
+#endif
