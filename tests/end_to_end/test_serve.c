@@ -111,9 +111,6 @@ static void test_texts(void **state)
     check("POST /translate", "application/vnd.api+json; charset=utf-8",
           "\xef\xbb\xbf{\"q\":\"Oui.\",\"source\":\"FR\",\"target\":\"En\"}", 200,
           "{\"translatedText\":\"Yes.\"}");
-    check(
-        "POST /translate", JSON_TYPE, "{\"q\":[\"Oui.\"],\"source\":\"auto\",\"target\":\"en\"}", 200,
-        "{\"detectedLanguage\":[{\"confidence\":100.0,\"language\":\"fr\"}],\"translatedText\":[\"Yes.\"]}");
     check("POST /translate", JSON_TYPE, "{\"q\":\"Oui &amp;\",\"source\":\"fr\",\"target\":\"fr\"}", 200,
           "{\"translatedText\":\"Oui &amp;\"}");
     /* Other translations of a sentence. */
@@ -203,6 +200,53 @@ static void test_errors(void **state)
     check("POST /translate?q=a&source=fr&target=en", JSON_TYPE, "{\"q\":\"x\"}", 400,
           "{\"error\":\"Invalid request: missing source parameter\"}");
 }
+
+static void check_auto(const char *q, int status, const char *expected)
+{
+    check("POST /translate", JSON_TYPE, process_format("{\"q\":%s,\"source\":\"auto\",\"target\":\"en\"}", q),
+          status, expected);
+}
+
+#ifdef CLF_HAS_CLD2
+
+static void test_detection(void **state)
+{
+    static const char unknown[] = "[{\"confidence\":0.0,\"language\":\"en\"}]";
+    static const char french[] = "[{\"confidence\":97.0,\"language\":\"fr\"}]";
+    (void)state;
+    check("POST /detect", FORM_TYPE, "q=Bonjour+tout+le+monde,+comment+allez-vous%3f", 200, french);
+    check("POST /detect", JSON_TYPE, "{\"q\":[\"Bonjour tout le monde,\",\"comment allez-vous\\u0001?\"]}",
+          200, french);
+    check("POST /detect", JSON_TYPE, "{\"q\":\"12345\"}", 200, unknown);
+    check("POST /detect", JSON_TYPE, "{\"q\":[\"\",\"\\uffff\"]}", 200, unknown);
+    check("POST /detect", JSON_TYPE, "{\"q\":\"我们是学生\"}", 200,
+          "[{\"confidence\":94.0,\"language\":\"zh-Hans\"}]");
+    check("POST /detect", JSON_TYPE, "{}", 400, "{\"error\":\"" MISSING_Q "\"}");
+    check("POST /detect", JSON_TYPE, "{\"q\":[1]}", 400,
+          "{\"error\":\"Invalid request: q parameter is not a string or an array of strings\"}");
+    check_auto("[\"Oui.\",\"\",\"Merci.\"]", 200,
+               "{\"detectedLanguage\":[{\"confidence\":90.0,\"language\":\"fr\"},{\"confidence\":90.0,"
+               "\"language\":\"fr\"},{\"confidence\":90.0,\"language\":\"fr\"}],"
+               "\"translatedText\":[\"Yes.\",\"\",\"Thanks.\"]}");
+    check_auto("\" \"", 200,
+               "{\"detectedLanguage\":{\"confidence\":0.0,\"language\":\"fr\"},\"translatedText\":\" \"}");
+    check_auto("\"Guten Morgen, wie geht es Ihnen?\"", 400,
+               "{\"error\":\"The detected language (de) is not available as a source language\"}");
+}
+
+#else
+
+static void test_detection(void **state)
+{
+    (void)state;
+    check("POST /detect", JSON_TYPE, "{\"q\":\"Oui.\"}", 501,
+          "{\"error\":\"This server is built without language detection\"}");
+    check_auto(
+        "[\"Oui.\"]", 200,
+        "{\"detectedLanguage\":[{\"confidence\":100.0,\"language\":\"fr\"}],\"translatedText\":[\"Yes.\"]}");
+}
+
+#endif
 
 static void test_endpoints(void **state)
 {
@@ -391,6 +435,7 @@ int main(void)
         cmocka_unit_test_teardown(test_texts, support_teardown),
         cmocka_unit_test_teardown(test_forms, support_teardown),
         cmocka_unit_test_teardown(test_errors, support_teardown),
+        cmocka_unit_test_teardown(test_detection, support_teardown),
         cmocka_unit_test_teardown(test_endpoints, support_teardown),
         cmocka_unit_test_teardown(test_broken_clients, support_teardown),
         cmocka_unit_test_teardown(test_parallel_clients, support_teardown),

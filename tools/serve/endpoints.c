@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/detection.h"
+#include "serve/detector.h"
 #include "serve/translate_request.h"
 #include "shared/results.h"
 
@@ -39,7 +41,7 @@ static struct answer get_settings(struct service *service)
         const struct language *language = &service->languages->items[i];
         target = language->is_target ? language : target;
     }
-    int has_one = source != NULL;
+    int has_auto = source != NULL || detector_exists();
     for (int i = 0; i < service->languages->count && source == NULL; i++) {
         const struct language *language = &service->languages->items[i];
         source = language->is_source && language != target ? language : NULL;
@@ -48,8 +50,8 @@ static struct answer get_settings(struct service *service)
     return answer_with(200, json_pack("{s:b, s:i, s:b, s:i, s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}, s:b, s:[]}",
                                       "apiKeys", 0, "charLimit", -1, "filesTranslation", 0, "frontendTimeout",
                                       500, "keyRequired", 0, "language", "source", "code",
-                                      has_one ? "auto" : source->code, "name",
-                                      has_one ? "Auto Detect" : source->name, "target", "code", target->code,
+                                      has_auto ? "auto" : source->code, "name",
+                                      has_auto ? "Auto Detect" : source->name, "target", "code", target->code,
                                       "name", target->name, "suggestions", 0, "supportedFilesFormat"));
 }
 
@@ -71,11 +73,9 @@ static const struct {
     struct answer (*get)(struct service *service);
     struct answer (*post)(struct service *service, const struct fields *fields);
 } routes[] = {
-    {"/translate", NULL, translate_request},
-    {"/languages", get_languages, NULL},
-    {"/frontend/settings", get_settings, NULL},
-    {"/health", get_health, NULL},
-    {"/ready", get_ready, NULL},
+    {"/translate", NULL, translate_request}, {"/detect", NULL, detect_request},
+    {"/languages", get_languages, NULL},     {"/frontend/settings", get_settings, NULL},
+    {"/health", get_health, NULL},           {"/ready", get_ready, NULL},
 };
 
 static struct answer post(struct service *service, struct MHD_Connection *connection,

@@ -10,6 +10,8 @@
 
 #include "base/utf8.h"
 #include "serve/client.h"
+#include "serve/detection.h"
+#include "serve/q_field.h"
 #include "serve/texts.h"
 #include "shared/results.h"
 
@@ -20,47 +22,16 @@ struct translation_request {
     json_t *array; /* owned; the texts */
     int is_array;  /* q was an array, and the answer is one */
     int is_auto;
+    double confidence; /* of is_auto: 0 to 100 */
     int alternatives;
     const struct language *source, *target;
 };
-
-/* Returns 1 for a missing or null field, "", [], and a field that LibreTranslate takes for missing. */
-static int is_empty(const json_t *value)
-{
-    return value == NULL || json_is_null(value) ||
-           (json_is_string(value) && json_string_length(value) == 0) ||
-           (json_is_array(value) && json_array_size(value) == 0);
-}
-
-/* Reads q. Returns 0 and sets the answer if it is unusable. */
-static int read_texts(struct translation_request *request, const struct fields *fields, struct answer *answer)
-{
-    const json_t *q = json_object_get(fields->object, "q");
-    if (is_empty(q)) {
-        *answer = endpoints_error(400, "Invalid request: missing q parameter");
-        return 0;
-    }
-    request->is_array = json_is_array(q);
-    request->array = request->is_array ? json_copy((json_t *)q) : json_pack("[O]", q);
-    if (request->array == NULL) {
-        *answer = endpoints_error(500, "out of memory");
-        return 0;
-    }
-    for (size_t i = 0; i < json_array_size(request->array); i++) {
-        if (!json_is_string(json_array_get(request->array, i))) {
-            *answer =
-                endpoints_error(400, "Invalid request: q parameter is not a string or an array of strings");
-            return 0;
-        }
-    }
-    return 1;
-}
 
 /* Checks that a language is given, as text. */
 static int check_code(const struct fields *fields, const char *name, struct answer *answer)
 {
     const json_t *code = json_object_get(fields->object, name);
-    if (is_empty(code)) {
+    if (field_is_empty(code)) {
         *answer = endpoints_error(400, "Invalid request: missing %s parameter", name);
         return 0;
     }
@@ -124,10 +95,15 @@ static int find_languages(struct translation_request *request, const struct serv
     const char *source = json_string_value(json_object_get(fields->object, "source"));
     const char *target = json_string_value(json_object_get(fields->object, "target"));
     request->is_auto = strcasecmp(source, "auto") == 0;
-    request->source = request->is_auto ? languages_only_source(service->languages)
-                                       : languages_get(service->languages, source);
+    if (request->is_auto) {
+        request->source = detection_source(&request->confidence, service->languages, request->array, answer);
+    } else {
+        request->source = languages_get(service->languages, source);
+        if (request->source == NULL) {
+            *answer = refuse_code(source);
+        }
+    }
     if (request->source == NULL) {
-        *answer = refuse_code(source);
         return 0;
     }
     request->target = languages_get(service->languages, target);
@@ -140,7 +116,8 @@ static int find_languages(struct translation_request *request, const struct serv
 static int check_format(const struct fields *fields, struct answer *answer)
 {
     const json_t *format = json_object_get(fields->object, "format");
-    if (is_empty(format) || (json_is_string(format) && strcmp(json_string_value(format), "text") == 0)) {
+    if (field_is_empty(format) ||
+        (json_is_string(format) && strcmp(json_string_value(format), "text") == 0)) {
         return 1;
     }
     if (!json_is_string(format)) {
@@ -167,7 +144,8 @@ static int check_pair(const struct translation_request *request, struct answer *
 static int read_request(struct translation_request *request, const struct service *service,
                         const struct fields *fields, struct answer *answer)
 {
-    if (!read_texts(request, fields, answer) || !check_code(fields, "source", answer) ||
+    request->array = q_field_read(&request->is_array, fields, answer);
+    if (request->array == NULL || !check_code(fields, "source", answer) ||
         !check_code(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
         return 0;
     }
@@ -201,8 +179,8 @@ static json_t *detected(const struct translation_request *request)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < json_array_size(request->array); i++) {
-        json_array_append_new(
-            array, json_pack("{s:f, s:s}", "confidence", 100.0, "language", request->source->code));
+        json_array_append_new(array, json_pack("{s:f, s:s}", "confidence", request->confidence, "language",
+                                               request->source->code));
     }
     json_t *result = shaped(request, array);
     json_decref(array);
@@ -258,23 +236,13 @@ static struct answer run(struct service *service, const struct translation_reque
     return answer;
 }
 
-static size_t count_characters(const json_t *array)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *text = json_array_get(array, i);
-        count += clf__utf8_count(json_string_value(text), json_string_length(text));
-    }
-    return count;
-}
-
 struct answer translate_request(struct service *service, const struct fields *fields)
 {
     struct translation_request request = {.array = NULL};
     struct answer answer;
     if (read_request(&request, service, fields, &answer)) {
         answer = run(service, &request);
-        answer.characters = count_characters(request.array);
+        answer.characters = q_field_characters(request.array);
     }
     json_decref(request.array);
     return answer;

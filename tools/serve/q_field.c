@@ -1,0 +1,43 @@
+#include "serve/q_field.h"
+
+#include "base/utf8.h"
+
+int field_is_empty(const json_t *value)
+{
+    return value == NULL || json_is_null(value) ||
+           (json_is_string(value) && json_string_length(value) == 0) ||
+           (json_is_array(value) && json_array_size(value) == 0);
+}
+
+json_t *q_field_read(int *is_array, const struct fields *fields, struct answer *answer)
+{
+    const json_t *q = json_object_get(fields->object, "q");
+    *is_array = json_is_array(q);
+    if (field_is_empty(q)) {
+        *answer = endpoints_error(400, "Invalid request: missing q parameter");
+        return NULL;
+    }
+    json_t *array = *is_array ? json_copy((json_t *)q) : json_pack("[O]", q);
+    if (array == NULL) {
+        *answer = endpoints_error(500, "out of memory");
+    }
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        if (!json_is_string(json_array_get(array, i))) {
+            *answer =
+                endpoints_error(400, "Invalid request: q parameter is not a string or an array of strings");
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+size_t q_field_characters(const json_t *array)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *text = json_array_get(array, i);
+        count += clf__utf8_count(json_string_value(text), json_string_length(text));
+    }
+    return count;
+}

@@ -1,0 +1,16 @@
+/* The field q: the texts of a request. */
+#ifndef CLF_TOOLS_SERVE_Q_FIELD_H
+#define CLF_TOOLS_SERVE_Q_FIELD_H
+
+#include "serve/endpoints.h"
+
+/* Returns 1 for a missing or null field, "", [], and a field that LibreTranslate takes for missing. */
+int field_is_empty(const json_t *value);
+
+/* Returns a new array of the texts; NULL, after setting the answer, if q is unusable.
+ *
+ * @param is_array receives 1 if q is an array, 0 if it is a string. */
+json_t *q_field_read(int *is_array, const struct fields *fields, struct answer *answer);
+size_t q_field_characters(const json_t *array);
+
+#endif
