@@ -1,4 +1,4 @@
-/* Clients of `clformer serve` that go away. */
+/* `clformer serve`: clients that go away, and web pages of other origins. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +56,55 @@ static void test_gone(void **state)
     assert_null(strstr(server.process.errors, "a request failed"));
 }
 
+static int has_header(const char *header)
+{
+    return strstr(last.bytes, process_format("\r\n%s\r\n", header)) != NULL;
+}
+
+static void test_cors(void **state)
+{
+    static const char form[] = "q=Merci.&source=fr&target=en", any[] = "Access-Control-";
+    (void)state;
+    struct http_server server = http_start("-m " DEMO_MODEL " --cors https://example.org:8443 --max-body 1");
+    http_request(&last, server.port, "OPTIONS /translate", "", "");
+    assert_int_equal(last.status, 200);
+    assert_string_equal(last.body, "");
+    assert_true(has_header("Access-Control-Allow-Origin: https://example.org:8443"));
+    assert_true(has_header("Access-Control-Allow-Headers: Authorization, Content-Type"));
+    assert_true(has_header("Access-Control-Expose-Headers: Authorization"));
+    assert_true(has_header("Access-Control-Allow-Methods: GET, POST"));
+    assert_true(has_header("Access-Control-Allow-Credentials: true"));
+    assert_true(has_header("Access-Control-Max-Age: 1728000"));
+    http_request(&last, server.port, "POST /translate", FORM_TYPE, form);
+    assert_string_equal(last.body, "{\"translatedText\":\"Thanks.\"}");
+    assert_true(has_header("Access-Control-Allow-Origin: https://example.org:8443"));
+    assert_true(has_header("Content-Type: application/json"));
+    http_request(&last, server.port, "POST /translate", FORM_TYPE, "");
+    assert_int_equal(last.status, 400); /* a page may read the error */
+    assert_true(has_header("Access-Control-Allow-Origin: https://example.org:8443"));
+    http_request(&last, server.port, "OPTIONS /other", "", "");
+    assert_int_equal(last.status, 404);
+    assert_null(strstr(last.bytes, any));
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+    server = http_start("-m " DEMO_MODEL);
+    http_request(&last, server.port, "OPTIONS /translate", "", "");
+    assert_int_equal(last.status, 405);
+    http_request(&last, server.port, "POST /translate", FORM_TYPE, form);
+    assert_int_equal(last.status, 200);
+    assert_null(strstr(last.bytes, any));
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+    struct process_result result = run_clformer(NULL, "serve --cors example.org -m " DEMO_MODEL);
+    assert_refused(result, 2, "--cors example.org: is not an origin, such as https://example.org, or *");
+    result = run_clformer(NULL, "serve --cors https://example.org/ -m " DEMO_MODEL);
+    assert_refused(result, 2, "--cors https://example.org/: is not an origin");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_gone, support_teardown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_gone, support_teardown),
+        cmocka_unit_test_teardown(test_cors, support_teardown),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -103,6 +103,9 @@ struct answer endpoints_answer(struct service *service, struct MHD_Connection *c
         if (routes[i].post != NULL && strcmp(method, "POST") == 0) {
             return post(service, connection, routes[i].post, body, size);
         }
+        if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */
+            return (struct answer){.status = 200, .text = strdup("")};
+        }
         struct answer answer = endpoints_error(405, "Method Not Allowed");
         answer.allow = routes[i].get != NULL ? "GET, HEAD" : "POST";
         return answer;

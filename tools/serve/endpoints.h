@@ -12,12 +12,13 @@
 struct service {
     const struct languages *languages;
     struct translations_pool *pool;
+    const char *cors; /* origin whose web pages may use the server; "*": all; NULL: none */
     atomic_int is_stopping;
 };
 
 struct answer {
     unsigned status;
-    char *text;        /* JSON; the caller frees it; NULL: out of memory */
+    char *text;        /* JSON or empty; the caller frees it; NULL: out of memory */
     const char *allow; /* value of the header Allow, or NULL */
     size_t characters; /* characters to translate */
 };

@@ -3,9 +3,11 @@
 
 #ifdef CLF_HAS_SERVER
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/status.h"
 #include "serve/client.h"
 #include "serve/listen.h"
 #include "serve/server.h"
@@ -138,13 +140,30 @@ static int run_model(struct serving *serving)
     return status;
 }
 
+/* Refuses a value that no browser compares equal to the origin of a page: scheme, host and port, without a
+ * path. */
+static clf_status check_origin(const char *origin)
+{
+    const char *host = origin != NULL ? strstr(origin, "://") : NULL;
+    if (origin == NULL || strcmp(origin, "*") == 0 ||
+        (host != NULL && host > origin && host[3] != '\0' && strpbrk(host + 3, "/ ,\t\r\n") == NULL)) {
+        return CLF_OK;
+    }
+    return clf__fail(CLF_BAD_ARGUMENT, "--cors %s: is not an origin, such as https://example.org, or *",
+                     origin);
+}
+
 static int serve(struct serving *serving)
 {
     struct flags *flags = &serving->flags;
+    serving->service.cors = flags->cors;
     flags->model = language_pair_parse(&serving->pair, flags->model);
-    clf_status bound = socket_bind(&serving->listening, flags->host != NULL ? flags->host : "127.0.0.1",
-                                   chosen(flags->port, DEFAULT_PORT));
-    int status = bound == CLF_OK ? setup_open_several(&serving->setup, flags) : report_failure(bound);
+    clf_status result = check_origin(flags->cors);
+    if (result == CLF_OK) {
+        result = socket_bind(&serving->listening, flags->host != NULL ? flags->host : "127.0.0.1",
+                             chosen(flags->port, DEFAULT_PORT));
+    }
+    int status = result == CLF_OK ? setup_open_several(&serving->setup, flags) : report_failure(result);
     if (status == EXIT_DONE) {
         status = run_model(serving);
         flags_release(flags);

@@ -31,6 +31,20 @@ struct request {
     size_t characters;
 };
 
+/* Lets a browser pass an answer to web pages of the origin. */
+static void add_cors(struct MHD_Response *response, const char *origin)
+{
+    static const char *const headers[][2] = {{"Access-Control-Allow-Headers", "Authorization, Content-Type"},
+                                             {"Access-Control-Expose-Headers", "Authorization"},
+                                             {"Access-Control-Allow-Methods", "GET, POST"},
+                                             {"Access-Control-Allow-Credentials", "true"},
+                                             {"Access-Control-Max-Age", "1728000"}};
+    MHD_add_response_header(response, "Access-Control-Allow-Origin", origin);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        MHD_add_response_header(response, headers[i][0], headers[i][1]);
+    }
+}
+
 /* Sends an answer and frees its text. */
 static enum MHD_Result send_answer(const struct server *server, struct MHD_Connection *connection,
                                    struct request *request, struct answer *answer)
@@ -46,7 +60,12 @@ static enum MHD_Result send_answer(const struct server *server, struct MHD_Conne
     }
     request->status = has_text ? answer->status : 500;
     request->characters = answer->characters;
-    MHD_add_response_header(response, "Content-Type", "application/json");
+    if (*text != '\0') {
+        MHD_add_response_header(response, "Content-Type", "application/json");
+    }
+    if (server->service->cors != NULL && request->status != 404) {
+        add_cors(response, server->service->cors);
+    }
     if (answer->allow != NULL) {
         MHD_add_response_header(response, "Allow", answer->allow);
     }

@@ -92,7 +92,7 @@ struct flags {
     /* bleu, wer */
     int words, lower_case;
     /* serve */
-    const char *host;
+    const char *host, *cors;
     int port, grace, max_body;
     /* Remaining arguments. */
     char **operands;
