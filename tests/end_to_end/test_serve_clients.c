@@ -1,4 +1,4 @@
-/* `clformer serve`: clients that go away, and web pages of other origins. */
+/* `clformer serve`: clients that go away, web pages of other origins, and metrics. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,11 +99,68 @@ static void test_cors(void **state)
     assert_refused(result, 2, "--cors https://example.org/: is not an origin");
 }
 
+/* Returns the value of a line of the metrics, or -1. */
+static double metric(const char *name)
+{
+    const char *line = strstr(last.body, process_format("\n%s ", name));
+    return line != NULL ? strtod(line + 1 + strlen(name), NULL) : -1;
+}
+
+#define DURATION "clformer_request_duration_seconds"
+
+/* Reads the metrics when the earlier requests have ended, which may be after their clients have the answers.
+ */
+static void read_metrics(int port)
+{
+    for (int i = 0; i < 1000; i++) {
+        http_request(&last, port, "GET /metrics", "", "");
+        assert_int_equal(last.status, 200);
+        if (metric("clformer_requests_in_flight") == 1) {
+            return;
+        }
+        http_pause();
+    }
+    fail_msg("requests do not end:\n%s", last.body);
+}
+
+static void test_metrics(void **state)
+{
+    (void)state;
+    struct http_server server = http_start("-m " DEMO_MODEL " --metrics");
+    for (int i = 0; i < 3; i++) {
+        const char *form = i < 2 ? "q=Merci.%0aOui.&source=fr&target=en" : "";
+        http_request(&last, server.port, "POST /translate", FORM_TYPE, form);
+        assert_int_equal(last.status, i < 2 ? 200 : 400);
+    }
+    http_request(&last, server.port, "GET /a%22b", "", "");
+    read_metrics(server.port);
+    assert_true(has_header("Content-Type: text/plain; version=0.0.4; charset=utf-8"));
+    assert_true(metric("clformer_requests_total{endpoint=\"/translate\",status=\"200\"}") == 2);
+    assert_true(metric("clformer_requests_total{endpoint=\"/translate\",status=\"400\"}") == 1);
+    assert_true(metric("clformer_requests_total{endpoint=\"other\",status=\"404\"}") == 1);
+    assert_true(metric(DURATION "_count{endpoint=\"/translate\"}") == 3);
+    assert_true(metric(DURATION "_bucket{endpoint=\"/translate\",le=\"+Inf\"}") == 3);
+    assert_true(metric(DURATION "_bucket{endpoint=\"/translate\",le=\"0.005\"}") >= 0);
+    assert_true(metric(DURATION "_sum{endpoint=\"/translate\"}") > 0);
+    assert_true(metric("clformer_lines_total") == 4);
+    assert_true(metric("clformer_source_tokens_total") >= 4);
+    assert_true(metric("clformer_target_tokens_total") >= 4);
+    assert_in_range((int)metric("clformer_batches_total"), 1, 4);
+    assert_in_range((int)metric("clformer_steps_total"), 2, 1000);
+    assert_true(metric("clformer_step_rows_total") >= metric("clformer_steps_total"));
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+    server = http_start("-m " DEMO_MODEL);
+    http_request(&last, server.port, "GET /metrics", "", "");
+    assert_int_equal(last.status, 404);
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_gone, support_teardown),
         cmocka_unit_test_teardown(test_cors, support_teardown),
+        cmocka_unit_test_teardown(test_metrics, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,9 @@
 
 #include <microhttpd.h>
 
+/* Status of a request whose client is gone, for the log and the metrics, as in nginx. */
+enum { CLIENT_IS_GONE = 499 };
+
 /* Sets the client of this thread; NULL: none. */
 void client_set(struct MHD_Connection *connection);
 /* Returns 1 if the client of this thread has closed its connection, also if only for sending. Looks every 50

@@ -67,6 +67,14 @@ static struct answer get_ready(struct service *service)
                                               : answer_with(200, json_pack("{s:s}", "status", "ready"));
 }
 
+static struct answer get_metrics(struct service *service)
+{
+    struct clf_stage_times times = pool_times(service->pool);
+    return (struct answer){.status = 200,
+                           .text = metrics_text(service->metrics, &times),
+                           .type = "text/plain; version=0.0.4; charset=utf-8"};
+}
+
 /* Either `get` or `post` is set. */
 static const struct {
     const char *path;
@@ -76,6 +84,7 @@ static const struct {
     {"/translate", NULL, translate_request}, {"/detect", NULL, detect_request},
     {"/languages", get_languages, NULL},     {"/frontend/settings", get_settings, NULL},
     {"/health", get_health, NULL},           {"/ready", get_ready, NULL},
+    {"/metrics", get_metrics, NULL},
 };
 
 static struct answer post(struct service *service, struct MHD_Connection *connection,
@@ -89,11 +98,21 @@ static struct answer post(struct service *service, struct MHD_Connection *connec
     return answer;
 }
 
+const char *endpoints_name(const char *path)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        if (strcmp(path, routes[i].path) == 0) {
+            return routes[i].path;
+        }
+    }
+    return "other";
+}
+
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
                                const char *path, const char *body, size_t size)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (strcmp(path, routes[i].path) != 0) {
+        if (strcmp(path, routes[i].path) != 0 || (routes[i].get == get_metrics && service->metrics == NULL)) {
             continue;
         }
         int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;

@@ -6,26 +6,31 @@
 
 #include "serve/fields.h"
 #include "serve/languages.h"
+#include "serve/metrics.h"
 #include "serve/pool.h"
 
 /* What the endpoints need; any number of threads may use it. */
 struct service {
     const struct languages *languages;
     struct translations_pool *pool;
-    const char *cors; /* origin whose web pages may use the server; "*": all; NULL: none */
+    struct metrics *metrics; /* NULL: none */
+    const char *cors;        /* origin whose web pages may use the server; "*": all; NULL: none */
     atomic_int is_stopping;
 };
 
 struct answer {
     unsigned status;
-    char *text;        /* JSON or empty; the caller frees it; NULL: out of memory */
+    char *text;        /* JSON, or `type`, or empty; the caller frees it; NULL: out of memory */
     const char *allow; /* value of the header Allow, or NULL */
+    const char *type;  /* media type, or NULL: JSON */
     size_t characters; /* characters to translate */
 };
 
 /* Answers a request. `path` has no query; `connection` and the body are the source of its fields. */
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
                                const char *path, const char *body, size_t size);
+/* Returns the path of an endpoint, or "other". */
+const char *endpoints_name(const char *path);
 /* An answer {"error": "..."}. */
 struct answer endpoints_error(unsigned status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -94,6 +94,12 @@ static clf_status create_engine(struct serving *serving)
         status = clf_translator_prepare(translator);
         pool_release(serving->service.pool, translator);
     }
+    if (status == CLF_OK && serving->flags.metrics) {
+        status = pool_prepare_times(serving->service.pool, source, target);
+    }
+    if (status == CLF_OK && serving->flags.metrics) {
+        status = metrics_create(&serving->service.metrics);
+    }
     return status;
 }
 
@@ -134,6 +140,7 @@ static int run_model(struct serving *serving)
     result = result == CLF_OK ? create_engine(serving) : result;
     result = result == CLF_OK ? answer_requests(serving) : result;
     status = result == CLF_OK ? EXIT_DONE : report_failure(result);
+    metrics_free(serving->service.metrics);
     pool_free(serving->service.pool);
     clf_engine_free(serving->engine);
     languages_free(&serving->languages);

@@ -27,6 +27,7 @@ struct request {
     int is_too_large;
     double start;
     char shown[200]; /* method and path for the log */
+    const char *endpoint;
     unsigned status; /* 0: not answered */
     size_t characters;
 };
@@ -61,7 +62,8 @@ static enum MHD_Result send_answer(const struct server *server, struct MHD_Conne
     request->status = has_text ? answer->status : 500;
     request->characters = answer->characters;
     if (*text != '\0') {
-        MHD_add_response_header(response, "Content-Type", "application/json");
+        MHD_add_response_header(response, "Content-Type",
+                                answer->type != NULL && has_text ? answer->type : "application/json");
     }
     if (server->service->cors != NULL && request->status != 404) {
         add_cors(response, server->service->cors);
@@ -114,6 +116,10 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     }
     atomic_fetch_add(&server->running, 1);
     request->start = clf__seconds();
+    request->endpoint = endpoints_name(path);
+    if (server->service->metrics != NULL) {
+        metrics_begin(server->service->metrics);
+    }
     char line[sizeof request->shown / 4];
     snprintf(line, sizeof line, "%s %s", method, path);
     clf__escape(request->shown, sizeof request->shown, line, strlen(line));
@@ -159,9 +165,14 @@ static void finish(void *user, struct MHD_Connection *connection, void **of_conn
     if (request == NULL) {
         return;
     }
+    double seconds = clf__seconds() - request->start;
+    if (server->service->metrics != NULL) {
+        unsigned status = request->status != 0 ? request->status : CLIENT_IS_GONE;
+        metrics_end(server->service->metrics, request->endpoint, status, seconds);
+    }
     if (server->options.logs) {
         fprintf(stderr, "clformer: %s %u %.1f ms %zu characters%s\n", request->shown, request->status,
-                1e3 * (clf__seconds() - request->start), request->characters,
+                1e3 * seconds, request->characters,
                 code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", connection lost");
     }
     free(request->body);

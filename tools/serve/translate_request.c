@@ -15,7 +15,7 @@
 #include "serve/texts.h"
 #include "shared/results.h"
 
-enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64, CLIENT_IS_GONE = 499 /* in the log, as in that of nginx */ };
+enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64 };
 
 /* The fields of a request after the checks. */
 struct translation_request {

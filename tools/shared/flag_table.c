@@ -245,6 +245,8 @@ const struct flag flag_table[] = {
     {"max-body", 0, TAKES_SERVE, FLAG_COUNT, FIELD(max_body), "MB", "maximum size of a request's body (10)"},
     {"cors", 0, TAKES_SERVE, FLAG_TEXT, FIELD(cors), "ORIGIN",
      "let web pages of this origin, such as https://example.org, use the server; *: of all (none)"},
+    {"metrics", 0, TAKES_SERVE, FLAG_SWITCH, FIELD(metrics), NULL,
+     "answer GET /metrics with counts and times for Prometheus"},
     {"json", 0, TAKES_JSON, FLAG_SWITCH, FIELD(json), NULL, "print JSON, one object per line"},
     {"report", 0, TAKES_REPORT, FLAG_SWITCH, FIELD(report), NULL,
      "print a JSON report about each device, for bug reports; takes some seconds per device"},

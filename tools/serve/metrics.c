@@ -1,0 +1,147 @@
+#include "serve/metrics.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+enum { STATUSES = 600, BUCKETS = 13 };
+
+/* The largest duration that each bucket of the histogram counts, in seconds. */
+static const double bounds[BUCKETS] = {.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60};
+
+struct endpoint {
+    const char *name; /* NULL: unused */
+    int64_t by_status[STATUSES];
+    int64_t by_bucket[BUCKETS + 1]; /* not cumulative; the last one is for longer durations */
+    double seconds;
+};
+
+struct metrics {
+    pthread_mutex_t lock; /* guards the members below */
+    struct endpoint endpoints[METRICS_ENDPOINTS];
+    int running;
+};
+
+clf_status metrics_create(struct metrics **out)
+{
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the metrics");
+    }
+    pthread_mutex_init(&(*out)->lock, NULL);
+    return CLF_OK;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    if (metrics != NULL) {
+        pthread_mutex_destroy(&metrics->lock);
+    }
+    free(metrics);
+}
+
+void metrics_begin(struct metrics *metrics)
+{
+    pthread_mutex_lock(&metrics->lock);
+    metrics->running++;
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+void metrics_end(struct metrics *metrics, const char *endpoint, unsigned status, double seconds)
+{
+    int bucket = 0;
+    while (bucket < BUCKETS && seconds > bounds[bucket]) {
+        bucket++;
+    }
+    pthread_mutex_lock(&metrics->lock);
+    metrics->running--;
+    for (int i = 0; i < METRICS_ENDPOINTS; i++) {
+        struct endpoint *one = &metrics->endpoints[i];
+        one->name = one->name == NULL ? endpoint : one->name;
+        if (strcmp(one->name, endpoint) == 0) {
+            one->by_status[status]++;
+            one->by_bucket[bucket]++;
+            one->seconds += seconds;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+static void head(FILE *file, const char *name, const char *type, const char *help)
+{
+    fprintf(file, "# HELP clformer_%s %s\n# TYPE clformer_%s %s\n", name, help, name, type);
+}
+
+static void value(FILE *file, const char *name, const char *type, const char *help, int64_t number)
+{
+    head(file, name, type, help);
+    fprintf(file, "clformer_%s %" PRId64 "\n", name, number);
+}
+
+static void write_counts(FILE *file, const struct metrics *metrics)
+{
+    head(file, "requests_total", "counter", "Requests by endpoint and HTTP status.");
+    for (int i = 0; i < METRICS_ENDPOINTS && metrics->endpoints[i].name != NULL; i++) {
+        for (int status = 0; status < STATUSES; status++) {
+            int64_t count = metrics->endpoints[i].by_status[status];
+            if (count > 0) {
+                fprintf(file, "clformer_requests_total{endpoint=\"%s\",status=\"%d\"} %" PRId64 "\n",
+                        metrics->endpoints[i].name, status, count);
+            }
+        }
+    }
+}
+
+static void write_durations(FILE *file, const struct metrics *metrics)
+{
+    static const char name[] = "clformer_request_duration_seconds";
+    head(file, "request_duration_seconds", "histogram", "Time from the headers of a request to its answer.");
+    for (int i = 0; i < METRICS_ENDPOINTS && metrics->endpoints[i].name != NULL; i++) {
+        const struct endpoint *endpoint = &metrics->endpoints[i];
+        int64_t count = 0;
+        for (int j = 0; j <= BUCKETS; j++) {
+            char bound[32] = "+Inf";
+            if (j < BUCKETS) {
+                snprintf(bound, sizeof bound, "%g", bounds[j]);
+            }
+            count += endpoint->by_bucket[j];
+            fprintf(file, "%s_bucket{endpoint=\"%s\",le=\"%s\"} %" PRId64 "\n", name, endpoint->name, bound,
+                    count);
+        }
+        fprintf(file, "%s_sum{endpoint=\"%s\"} %.6f\n%s_count{endpoint=\"%s\"} %" PRId64 "\n", name,
+                endpoint->name, endpoint->seconds, name, endpoint->name, count);
+    }
+}
+
+char *metrics_text(struct metrics *metrics, const struct clf_stage_times *times)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (file == NULL) {
+        return NULL;
+    }
+    pthread_mutex_lock(&metrics->lock);
+    write_counts(file, metrics);
+    value(file, "requests_in_flight", "gauge", "Requests that are not answered yet, including this one.",
+          metrics->running);
+    write_durations(file, metrics);
+    pthread_mutex_unlock(&metrics->lock);
+    value(file, "lines_total", "counter", "Translated sentences and lines.", times->lines);
+    value(file, "source_tokens_total", "counter", "Tokens of the source.", times->source_tokens);
+    value(file, "target_tokens_total", "counter", "Generated tokens.", times->target_tokens);
+    value(file, "batches_total", "counter", "Batches of lines that were encoded together.", times->batches);
+    value(file, "steps_total", "counter", "Steps of the decoder.", times->steps);
+    value(file, "step_rows_total", "counter", "Hypotheses in all steps of the decoder.", times->step_rows);
+    int failed = ferror(file);
+    if (fclose(file) != 0 || failed) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
