@@ -213,11 +213,11 @@ CLF_API clf_status clf_translator_create(struct clf_translator **out, struct clf
 
 /**
  * Creates a translator over several models, one model folder loaded on several devices. Each call distributes
- * its lines: one thread per device takes the next waiting lines while it has capacity. Translations do not
+ * its lines: one thread per device takes waiting lines while it has capacity. Translations do not
  * depend on the distribution, except for the last bits of scores if devices differ. A device that fails is
  * not used any more, a warning is logged, and the other devices take its lines; a call fails if no device is
  * left. Callbacks run on the calling thread; text that options.streamed received from a failed device is not
- * repeated. clf_attend() uses the first working device. Each device has memory for batch_tokens.
+ * repeated. clf_attend() uses one working device. Each device has memory for batch_tokens.
  *
  * @param out receives the translator; free it with clf_translator_free() before its models.
  * @param models (count) models, each on a different device; borrowed until the translator is freed. NULL

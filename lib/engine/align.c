@@ -143,7 +143,6 @@ clf_status clf__align(struct clf_hypothesis *hypothesis, struct clf__lane *lane,
     const struct clf_translate_options *options = &settings->options;
     const struct clf__tokenizer *tokenizer = lane->model->tokenizer;
     struct clf__attention_heads selection = {options->alignment_layer, 0};
-    clf__free(hypothesis->alignment); /* may hold an alignment from a translator whose device failed */
     CLF__TRY(clf__links_find(&hypothesis->alignment, lane, settings, source, hypothesis, selection));
     for (int i = 0; i < hypothesis->count; i++) {
         int32_t id = hypothesis->ids[i];

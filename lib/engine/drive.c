@@ -26,32 +26,34 @@ static void drop_cancelled(struct clf__lane *lane)
     }
 }
 
-static int is_served(const struct clf__lane *lane, const struct clf__unit *unit)
+/* Reserves a free slot, from `from` on, for a line that fits the budget; returns -1 if there is none. */
+static int reserve(struct clf__lane *lane, const struct clf__unit *unit, int from, int64_t tokens)
 {
-    struct clf__capacity needed = clf__capacity_of(unit->settings);
-    return lane->session != NULL && unit->job->longest_source <= lane->source_length &&
-           clf__capacity_covers(&lane->capacity, &needed);
+    int slot = clf__lane_free_slot(lane, from);
+    int is_alone = tokens == 0; /* a single line may exceed the budget */
+    return slot < lane->max_lines && (is_alone || tokens + unit->cost <= lane->batch_tokens) &&
+                   clf__lane_reserve(lane, slot, unit->source.length)
+               ? slot
+               : -1;
 }
 
-/* Reserves free slots for as many waiting lines as fit. Lines that need another session wait until no line is
- * under search. */
+/* Reserves free slots for as many waiting lines as fit. A line that needs another session waits until no line
+ * is under search; until then no other line is admitted, but an empty lane is filled first. */
 static void choose_lines(struct turn *turn, struct clf_engine *engine, struct clf__lane *lane)
 {
     int64_t tokens = lane->searched_tokens;
     for (int slot = -1;;) {
-        struct clf__unit *unit = clf__queue_next(engine, lane);
+        struct clf__unit *unit = clf__queue_next(engine, lane, turn->count > 0 && lane->searched == 0);
         if (unit == NULL || unit->job->run != NULL) {
             turn->task = turn->count == 0 ? unit : NULL;
             return;
         }
-        if (!is_served(lane, unit)) {
-            turn->unserved = turn->count == 0 && lane->searched == 0 ? unit : NULL;
+        if (!clf__unit_is_served(unit, lane)) {
+            turn->unserved = lane->searched == 0 ? unit : NULL;
             return;
         }
-        slot = clf__lane_free_slot(lane, slot + 1);
-        int is_alone = tokens == 0; /* a single line may exceed the budget */
-        if (slot == lane->max_lines || (!is_alone && tokens + unit->cost > lane->batch_tokens) ||
-            !clf__lane_reserve(lane, slot, unit->source.length)) {
+        slot = reserve(lane, unit, slot + 1, tokens);
+        if (slot < 0) {
             return;
         }
         turn->starts_job |= unit->job->held + unit->job->done == 0;
@@ -96,8 +98,8 @@ static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
     return turn;
 }
 
-/* Creates a session that serves a line in addition to earlier ones. */
-static clf_status serve(const struct clf_engine *engine, struct clf__lane *lane, const struct clf__unit *unit)
+static clf_status enlarge(const struct clf_engine *engine, struct clf__lane *lane,
+                          const struct clf__unit *unit)
 {
     struct clf__capacity needed = clf__capacity_of(unit->settings);
     if (!clf__capacity_covers(&lane->capacity, &needed)) {
@@ -105,6 +107,31 @@ static clf_status serve(const struct clf_engine *engine, struct clf__lane *lane,
     }
     CLF__TRY(clf__lane_grow(lane, unit->job->longest_source));
     return clf__lane_prepare(lane);
+}
+
+/* Creates a session that serves a line in addition to earlier ones. If it does not fit the device, the line's
+ * job ends and the lane keeps its sizes; a device that has not served any line yet has failed. */
+static clf_status serve(struct clf_engine *engine, struct clf__lane *lane, const struct clf__unit *unit)
+{
+    struct clf__capacity capacity = lane->capacity;
+    int tokens = lane->batch_tokens, lines = lane->max_lines, length = lane->source_length;
+    clf_status status = enlarge(engine, lane, unit);
+    if (status == CLF_OK) {
+        lane->has_served = 1;
+    }
+    if (status == CLF_OK || status == CLF_DEVICE || !lane->has_served) {
+        return status;
+    }
+    struct clf__failure failure = clf__failure_keep(status);
+    clf__lane_release(lane);
+    lane->capacity = capacity;
+    lane->batch_tokens = tokens;
+    lane->max_lines = lines;
+    lane->source_length = length;
+    pthread_mutex_lock(&engine->lock);
+    clf__job_cancel(unit->job, &failure);
+    pthread_mutex_unlock(&engine->lock);
+    return CLF_OK;
 }
 
 static clf_status stream_lines(struct clf__lane *lane)
@@ -184,7 +211,9 @@ static void fail(struct clf_engine *engine, struct clf__lane *lane, const struct
                  const struct clf__failure *failure)
 {
     int is_lost = clf__is_device_failure(failure->status) && engine->count > 1;
-    lane->model->is_lost |= is_lost;
+    if (is_lost) {
+        lane->is_lost = lane->model->is_lost = 1;
+    }
     int goes_on = is_lost && clf__engine_working(engine) > 0;
     if (turn->unserved != NULL && !goes_on) {
         clf__job_cancel(turn->unserved->job, failure);
@@ -241,15 +270,14 @@ static void run_turn(struct clf_engine *engine, struct clf__lane *lane, const st
     if (turn->unserved != NULL) {
         clf__queue_return(turn->unserved);
     }
-    if (lane->model->is_lost && clf__engine_working(engine) > 0) {
+    if (lane->is_lost && clf__engine_working(engine) > 0) {
         pthread_mutex_unlock(&engine->lock);
         warn_of_loss(lane, &failure);
         pthread_mutex_lock(&engine->lock);
     }
 }
 
-/* Calls the hooks of the job that waits for the lane. */
-static void go_on(struct clf_engine *engine, struct clf__job *job)
+void clf__job_ask(struct clf_engine *engine, struct clf__job *job)
 {
     pthread_mutex_unlock(&engine->lock);
     struct clf__failure answer = clf__failure_keep(clf__job_go_on(job));
@@ -257,6 +285,17 @@ static void go_on(struct clf_engine *engine, struct clf__job *job)
     if (answer.status != CLF_OK) {
         clf__job_cancel(job, &answer);
     }
+}
+
+/* Calls the hooks of the job whose thread runs the lane. Another thread may run the lane meanwhile, so that
+ * slow hooks delay no other job; returns 0 if it still does. */
+static int ask_driver(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job)
+{
+    lane->is_driven = 0;
+    clf__job_ask(engine, job);
+    int is_free = !lane->is_driven;
+    lane->is_driven = 1;
+    return is_free;
 }
 
 void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition)
@@ -272,16 +311,28 @@ void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition)
 static int drives_on(const struct clf_engine *engine, const struct clf__lane *lane,
                      const struct clf__job *job)
 {
-    return job != NULL ? !clf__job_is_over(job) : !engine->stops && !lane->model->is_lost;
+    return job != NULL ? !clf__job_is_over(job) : !engine->stops && !lane->is_lost;
+}
+
+/* Lets the thread of another job run the lane. */
+static void hand_over(struct clf_engine *engine, struct clf__lane *lane)
+{
+    struct clf__job *other = engine->first;
+    lane->is_driven = 0;
+    while (other != NULL && clf__job_is_over(other)) {
+        other = other->next;
+    }
+    if (other != NULL) {
+        pthread_cond_broadcast(&other->changed);
+    }
 }
 
 void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job)
 {
     lane->is_driven = 1;
-    lane->driver = job;
     for (int is_ready = 0; drives_on(engine, lane, job);) {
-        if (job != NULL && !is_ready) {
-            go_on(engine, job);
+        if (job != NULL && !job->is_cancelled && !is_ready && !ask_driver(engine, lane, job)) {
+            return;
         }
         drop_cancelled(lane);
         struct turn turn = choose(engine, lane);
@@ -294,9 +345,5 @@ void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct c
             clf__engine_wait(engine, &engine->work); /* other lanes work; their pace decides */
         }
     }
-    lane->is_driven = 0;
-    lane->driver = NULL;
-    for (struct clf__job *other = engine->first; other != NULL; other = other->next) {
-        pthread_cond_broadcast(&other->changed); /* another waiting thread drives the lane */
-    }
+    hand_over(engine, lane);
 }

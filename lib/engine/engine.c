@@ -29,6 +29,9 @@ static clf_status fill(struct clf_engine *engine, struct clf_model *const *model
             clf__lane_show(lane);
         }
     }
+    for (int i = 0; i < engine->count && engine->count > 1; i++) {
+        engine->lanes[i].is_lost = engine->lanes[i].model->is_lost;
+    }
     const struct clf_model *first = engine->lanes[0].model;
     const struct clf__config *config = &first->transformer->config;
     return config->feature_size > 0
@@ -91,7 +94,7 @@ clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity
     pthread_mutex_lock(&engine->lock);
     for (int i = 0; i < engine->count && status == CLF_OK; i++) {
         struct clf__lane *lane = &engine->lanes[i];
-        if (lane->max_lines == 0 && !lane->model->is_lost) {
+        if (lane->view.max_lines == 0 && !lane->is_lost) {
             status = clf__lane_fit(lane, capacity, engine->batch_tokens);
             clf__lane_show(lane);
         }
@@ -106,7 +109,7 @@ struct clf__lane_view clf__engine_batch(struct clf_engine *engine)
     pthread_mutex_lock(&engine->lock);
     for (int i = 0; i < engine->count; i++) {
         const struct clf__lane_view *view = &engine->lanes[i].view;
-        if (!engine->lanes[i].model->is_lost) {
+        if (!engine->lanes[i].is_lost) {
             least.max_lines = clf__min_int(least.max_lines, view->max_lines);
             least.batch_tokens = clf__min_int(least.batch_tokens, view->batch_tokens);
         }
@@ -119,7 +122,7 @@ int clf__engine_working(const struct clf_engine *engine)
 {
     int working = 0;
     for (int i = 0; i < engine->count; i++) {
-        working += !engine->lanes[i].model->is_lost;
+        working += !engine->lanes[i].is_lost;
     }
     return working;
 }

@@ -19,7 +19,8 @@ struct clf_engine {
     pthread_cond_t work;              /* units wait, or the engine stops */
     struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */
     int64_t left;                     /* total cost of their units that are not done */
-    uint64_t arrivals;                /* counts submitted jobs and returned units */
+    uint64_t arrivals;                /* counts submitted jobs and failures of lanes */
+    uint64_t turns;                   /* counts units that were taken */
     struct clf_stage_times own_times; /* work outside the lanes */
     int stops;
     atomic_int translators;               /* that share the engine */
@@ -38,7 +39,7 @@ clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity
 /* Returns the smallest batch of the lanes whose devices work. */
 struct clf__lane_view clf__engine_batch(struct clf_engine *engine);
 
-/* Counts the lanes whose devices work. */
+/* Counts the lanes whose devices work; needs the lock while jobs run. */
 int clf__engine_working(const struct clf_engine *engine);
 
 /* Runs one unit of work on a lane. */
@@ -67,6 +68,7 @@ struct clf__job {
     int *order; /* (order_count) units with a cost above 0, in the order in which lanes take them */
     int order_count, next_position;
     int held, done;   /* units */
+    uint64_t turn;    /* engine->turns when the job was submitted or last had a unit taken */
     int passed_count; /* number of passed units */
     int is_cancelled;
     struct clf__failure failure;

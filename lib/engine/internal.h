@@ -20,10 +20,11 @@ static inline int clf__job_is_over(const struct clf__job *job)
 /* Ends a job early; CLF_OK keeps the first failure. */
 void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure);
 
-/* Returns the next unit that waits and that a lane may take, or NULL. It belongs to the job that holds the
- * fewest units, so that a long job cannot starve a short one; among equal jobs to the one that was submitted
- * first. The caller marks it as held. */
-struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane);
+/* Returns the next unit that waits and that a lane may take, or NULL; with is_served only lines for which its
+ * session has room. The unit belongs to the job that holds the fewest units, so that a long job cannot starve
+ * a short one; among equal jobs to the one that took a unit least recently. The caller marks it as held. */
+struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane, int is_served);
+int clf__unit_is_served(const struct clf__unit *unit, const struct clf__lane *lane);
 /* Returns whether no unit waits. */
 int clf__queue_is_empty(const struct clf_engine *engine);
 void clf__queue_hold(struct clf__unit *unit, struct clf__lane *lane);
@@ -43,6 +44,8 @@ void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct c
 clf_status clf__job_pass(struct clf__job *job);
 /* Calls all hooks of a job, without the lock. Returns a failure that ends the job. */
 clf_status clf__job_go_on(struct clf__job *job);
+/* Calls all hooks, and cancels the job if they say so. */
+void clf__job_ask(struct clf_engine *engine, struct clf__job *job);
 void clf__job_drop_parts(struct clf__job *job);
 
 /* Streams the certain part of a growing or finished text that was not streamed before; without the lock. */

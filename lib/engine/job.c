@@ -40,13 +40,23 @@ static void *run_lane(void *argument)
     return NULL;
 }
 
+/* Notes whether the device of an idle lane was lost by another translator, or is reported to work again. */
+static void note_loss(struct clf_engine *engine, struct clf__lane *lane)
+{
+    if (lane->held == 0 && lane->is_lost != lane->model->is_lost) {
+        lane->is_lost = lane->model->is_lost;
+        pthread_cond_broadcast(&engine->work); /* the thread of a lost lane ends */
+    }
+}
+
 /* Starts the threads of an engine with several lanes. */
 static clf_status start_lanes(struct clf_engine *engine)
 {
     for (int i = 0; i < engine->count && engine->count > 1; i++) {
         struct clf__lane *lane = &engine->lanes[i];
-        if (!lane->is_driven && !lane->model->is_lost) {
-            clf__task_wait(&engine->tasks[i]); /* its device was lost and is reported to work again */
+        note_loss(engine, lane);
+        if (!lane->is_driven && !lane->is_lost) {
+            clf__task_wait(&engine->tasks[i]); /* an earlier thread has ended */
             lane->is_driven = 1;
             if (!clf__task_begin(&engine->tasks[i], run_lane, lane)) {
                 lane->is_driven = 0;
@@ -54,7 +64,7 @@ static clf_status start_lanes(struct clf_engine *engine)
             }
         }
     }
-    return clf__engine_working(engine) > 0 || engine->count == 1
+    return clf__engine_working(engine) > 0
                ? CLF_OK
                : clf__fail(CLF_DEVICE, "all devices of the translator failed; open the devices again");
 }
@@ -68,6 +78,7 @@ static void submit(struct clf_engine *engine, struct clf__job *job)
     *(engine->last != NULL ? &engine->last->next : &engine->first) = job;
     engine->last = job;
     engine->arrivals++;
+    job->turn = ++engine->turns;
     pthread_cond_broadcast(&engine->work);
 }
 
@@ -77,15 +88,14 @@ static void retire(struct clf_engine *engine, struct clf__job *job)
     *(job->next != NULL ? &job->next->previous : &engine->last) = job->previous;
 }
 
-/* Waits while another thread runs the lanes. */
+/* Calls the hooks, and waits while another thread runs the lanes. */
 static void follow(struct clf_engine *engine, struct clf__job *job)
 {
-    clf__engine_wait(engine, &job->changed);
-    pthread_mutex_unlock(&engine->lock);
-    struct clf__failure answer = clf__failure_keep(clf__job_go_on(job));
-    pthread_mutex_lock(&engine->lock);
-    if (answer.status != CLF_OK) {
-        clf__job_cancel(job, &answer);
+    if (!job->is_cancelled) {
+        clf__job_ask(engine, job);
+    }
+    if (!clf__job_is_over(job)) {
+        clf__engine_wait(engine, &job->changed);
     }
 }
 
@@ -93,6 +103,9 @@ static clf_status run(struct clf_engine *engine, struct clf__job *job)
 {
     pthread_mutex_lock(&engine->lock);
     struct clf__failure failure = clf__failure_keep(start_lanes(engine));
+    if (failure.status == CLF_OK && job->lane != NULL && job->lane->is_lost) {
+        failure = clf__failure_keep(clf__fail(CLF_DEVICE, "the device has failed; open it again"));
+    }
     if (failure.status != CLF_OK) {
         pthread_mutex_unlock(&engine->lock);
         return clf__failure_again(&failure);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "engine/results.h"
 #include "search/search.h"
 
 void clf__lane_show(struct clf__lane *lane)
@@ -21,6 +22,13 @@ static clf_status make_search(struct clf__lane *lane)
     CLF__TRY(clf__allocate(&lane->chosen, lines, sizeof *lane->chosen));
     CLF__TRY(clf__allocate(&lane->slots, lines, sizeof *lane->slots));
     return clf__search_create(&lane->search, &limits);
+}
+
+int clf__lane_serves(const struct clf__lane *lane, const struct clf__settings *settings, int longest_source)
+{
+    struct clf__capacity needed = clf__capacity_of(settings);
+    return lane->session != NULL && longest_source <= lane->source_length &&
+           clf__capacity_covers(&lane->capacity, &needed);
 }
 
 clf_status clf__lane_prepare(struct clf__lane *lane)
@@ -85,6 +93,7 @@ static clf_status keep_hypotheses(struct clf__lane *lane, const struct clf__unit
     const struct clf__settings *settings = unit->settings;
     const struct clf__hypothesis *hypotheses = found->hypotheses;
     int count = found->count;
+    clf__hypotheses_clear(result); /* of a device that failed after it had found them */
     if (count == 0) {
         clf_status none =
             found->is_not_finite
@@ -105,7 +114,6 @@ static clf_status keep_hypotheses(struct clf__lane *lane, const struct clf__unit
         kept->score = hypotheses[i].score;
         kept->log_probability = hypotheses[i].log_probability;
     }
-    lane->times.target_tokens += hypotheses[0].length;
     return CLF_OK;
 }
 
@@ -240,10 +248,12 @@ clf_status clf__lane_take(struct clf__lane *lane, struct clf__unit **out)
     double start = clf__seconds();
     *out = lane->units[found.slot];
     free_slot(lane, found.slot);
-    lane->times.lines++;
-    clf_status status = keep_hypotheses(lane, *out, &found);
+    CLF__TRY(keep_hypotheses(lane, *out, &found));
     lane->times.detokenize += clf__seconds() - start;
-    return status == CLF_OK ? look_back(lane, *out) : status;
+    CLF__TRY(look_back(lane, *out));
+    lane->times.lines++;
+    lane->times.target_tokens += (*out)->result->count > 0 ? (*out)->result->hypotheses[0].count : 0;
+    return CLF_OK;
 }
 
 void clf__lane_remove(struct clf__lane *lane, struct clf__unit *unit)

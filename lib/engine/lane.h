@@ -27,6 +27,7 @@ struct clf__lane {
     struct clf__unit **units;           /* (max_lines) the line in each slot; NULL: free */
     struct clf__unit **chosen;          /* (max_lines) lines to admit */
     int *slots;                         /* (max_lines) their slots */
+    int has_served;                     /* the device had memory for a session */
     int searched;                       /* lines under search */
     int64_t searched_tokens;            /* their source tokens */
     struct clf__session *force_session; /* for scoring; created for the first batch */
@@ -35,9 +36,9 @@ struct clf__lane {
     struct clf__session_limits align_limits;
     struct clf_stage_times times;
     /* Guarded by the engine's lock. */
-    int is_driven;           /* a thread runs the lane */
-    struct clf__job *driver; /* the job whose waiting thread runs the lane; NULL: another thread */
-    uint64_t seen_arrivals;  /* arrivals of the engine, and `searched`, at the last attempt to admit lines */
+    int is_driven;          /* a thread runs the lane */
+    int is_lost;            /* its device failed, and other devices work */
+    uint64_t seen_arrivals; /* arrivals of the engine, and `searched`, at the last attempt to admit lines */
     int seen_searched;
     int64_t held; /* cost of the units that the lane holds */
     struct clf__throughput pace;
@@ -59,6 +60,9 @@ clf_status clf__lane_fit(struct clf__lane *lane, const struct clf__capacity *cap
  * model may allow far longer ones. No line may be under search. */
 clf_status clf__lane_grow(struct clf__lane *lane, int source);
 
+/* Returns whether the session for searches has room for a line, from a job whose longest source is given. */
+int clf__lane_serves(const struct clf__lane *lane, const struct clf__settings *settings, int longest_source);
+
 /* Creates the session for searches if it does not exist. */
 clf_status clf__lane_prepare(struct clf__lane *lane);
 
@@ -72,7 +76,7 @@ int clf__lane_free_slot(const struct clf__lane *lane, int from);
 int clf__lane_reserve(struct clf__lane *lane, int slot, int length);
 void clf__lane_unreserve(struct clf__lane *lane, int slot);
 
-/* Encodes the first `count` lines of `chosen`, longest first, and adds them to the search, in the reserved
+/* Encodes the first `count` lines of `chosen` and adds them to the search, in the reserved
  * `slots`. */
 clf_status clf__lane_add(struct clf__lane *lane, int count);
 

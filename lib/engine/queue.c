@@ -17,19 +17,33 @@ static int waits_for(struct clf__job *job, const struct clf__lane *lane)
            (job->lane == NULL || job->lane == lane);
 }
 
-struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane)
+static struct clf__unit *next_of(struct clf__job *job)
+{
+    return &job->units[job->order[job->next_position]];
+}
+
+int clf__unit_is_served(const struct clf__unit *unit, const struct clf__lane *lane)
+{
+    return clf__lane_serves(lane, unit->settings, unit->job->longest_source);
+}
+
+static int comes_before(const struct clf__job *a, const struct clf__job *b)
+{
+    return a->held != b->held ? a->held < b->held : a->turn < b->turn;
+}
+
+struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane, int is_served)
 {
     struct clf__job *best = NULL;
     for (struct clf__job *job = engine->first; job != NULL; job = job->next) {
-        if (waits_for(job, lane) && (best == NULL || job->held < best->held)) {
+        if (waits_for(job, lane) && (best == NULL || comes_before(job, best)) &&
+            (!is_served || (job->run == NULL && clf__unit_is_served(next_of(job), lane)))) {
             best = job;
         }
     }
-    if (best == NULL) {
-        return NULL;
-    }
-    struct clf__unit *unit = &best->units[best->order[best->next_position]];
-    return best->lane != NULL || clf__pace_allows(engine, lane, unit->cost) ? unit : NULL;
+    return best != NULL && (best->lane != NULL || clf__pace_allows(engine, lane, next_of(best)->cost))
+               ? next_of(best)
+               : NULL;
 }
 
 int clf__queue_is_empty(const struct clf_engine *engine)
@@ -47,6 +61,7 @@ void clf__queue_hold(struct clf__unit *unit, struct clf__lane *lane)
     unit->state = CLF__UNIT_HELD;
     unit->lane = lane;
     unit->job->held++;
+    unit->job->turn = ++unit->job->engine->turns;
     lane->held += unit->cost;
 }
 
@@ -110,13 +125,13 @@ int clf__pace_allows(const struct clf_engine *engine, const struct clf__lane *la
         return 1;
     }
     for (int i = 0; i < engine->count; i++) {
-        double pace = engine->lanes[i].model->is_lost ? 0 : pace_of(&engine->lanes[i]);
+        double pace = engine->lanes[i].is_lost ? 0 : pace_of(&engine->lanes[i]);
         fastest = pace > fastest ? pace : fastest;
     }
     fastest = fastest > 0 ? fastest : 1; /* no lane has a pace yet: all are equal */
     for (int i = 0; i < engine->count; i++) {
         const struct clf__lane *each = &engine->lanes[i];
-        if (!each->model->is_lost) {
+        if (!each->is_lost) {
             double pace = pace_of(each);
             pace = pace > 0 ? pace : fastest; /* a lane without a pace counts as the fastest */
             all += pace;

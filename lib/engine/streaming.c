@@ -41,14 +41,10 @@ static size_t common_size(const char *a, const char *b, size_t most)
     return size;
 }
 
+/* Gives text to the thread that waits for the line's job. */
 static clf_status emit(const struct clf__unit *unit, const char *text, size_t size)
 {
-    struct clf__job *job = unit->job;
     struct clf__part_text *part;
-    if (unit->lane->driver == job) {
-        job->options->streamed(unit->number, text, size, job->options->payload);
-        return CLF_OK;
-    }
     CLF__TRY(clf__allocate(&part, 1, sizeof *part));
     clf_status status = clf__copy_bytes(&part->text, text, size);
     if (status != CLF_OK) {
@@ -57,7 +53,7 @@ static clf_status emit(const struct clf__unit *unit, const char *text, size_t si
     }
     part->size = size;
     part->line = unit->number;
-    clf__job_stream(job, part);
+    clf__job_stream(unit->job, part);
     return CLF_OK;
 }
 

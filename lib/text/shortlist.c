@@ -1,5 +1,6 @@
 #include "text/shortlist.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -15,6 +16,7 @@ struct clf__shortlist {
     struct clf__shortlist_words words;
     struct clf__shortlist_lists lists;
     uint8_t *is_in; /* (target words) flags while the candidates of a line are collected; otherwise zero */
+    pthread_mutex_t lock; /* of is_in */
 };
 
 static int32_t token_id(const void *tokenizer, int is_target, const char *token, size_t length)
@@ -75,6 +77,7 @@ clf_status clf__shortlist_open(struct clf__shortlist **out, const char *path,
     *out = NULL;
     CLF__TRY(clf__allocate(&shortlist, 1, sizeof *shortlist));
     shortlist->words = *words;
+    pthread_mutex_init(&shortlist->lock, NULL);
     clf_status status = read(shortlist, path, cut);
     if (status != CLF_OK) {
         clf__shortlist_free(shortlist);
@@ -90,6 +93,7 @@ void clf__shortlist_free(struct clf__shortlist *shortlist)
         clf__free(shortlist->lists.starts);
         clf__free(shortlist->lists.listed);
         clf__free(shortlist->is_in);
+        pthread_mutex_destroy(&shortlist->lock);
         clf__free(shortlist);
     }
 }
@@ -111,6 +115,7 @@ int clf__shortlist_candidates(struct clf__shortlist *shortlist, int32_t *ids, co
 {
     const struct clf__shortlist_lists *lists = &shortlist->lists;
     int target = shortlist->words.target, taken = 0, listed = 0;
+    pthread_mutex_lock(&shortlist->lock);
     for (int32_t word = 0; word < lists->first; word++) {
         take(shortlist, &taken, word);
     }
@@ -134,5 +139,6 @@ int clf__shortlist_candidates(struct clf__shortlist *shortlist, int32_t *ids, co
             shortlist->is_in[word] = 0;
         }
     }
+    pthread_mutex_unlock(&shortlist->lock);
     return taken;
 }

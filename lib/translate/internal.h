@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "engine/engine.h"
+#include "engine/results.h"
 
 struct clf_translator {
     struct clf_engine *engine;
@@ -32,9 +33,6 @@ clf_status clf__translator_run_task(struct clf_translator *translator, clf__unit
 /* Reads a line into a source; recordings are read by one thread at a time. */
 clf_status clf__translator_read(struct clf__source *out, struct clf_translator *translator,
                                 const struct clf_line *line);
-
-/* Frees the members of a hypothesis. */
-void clf__hypothesis_free(struct clf_hypothesis *hypothesis);
 
 /* Called on the calling thread when all lines of a request before `to` are translated; lines before `from`
  * were emitted earlier. `results` is the array that the call returns. */

@@ -25,13 +25,15 @@ static clf_status make_session(struct clf__lane *lane, const struct clf__joined 
 {
     const struct clf_model_info *info = &lane->model->info;
     struct clf__session_limits *limits = &lane->force_limits;
-    int source = 0, target = 0;
+    int source = 0, target = 0, sources_all = sources->first[targets->count];
+    int targets_all = targets->first[targets->count];
     for (int i = 0; i < targets->count; i++) {
         source = clf__max_int(source, sources->first[i + 1] - sources->first[i]);
         target = clf__max_int(target, targets->first[i + 1] - targets->first[i]);
     }
     if (lane->force_session != NULL && limits->sources >= targets->count && limits->source_length >= source &&
-        limits->target_length >= target) {
+        limits->target_length >= target && limits->source_tokens >= sources_all &&
+        limits->target_tokens >= targets_all) {
         return CLF_OK;
     }
     int longest = clf__grow_length(clf__max_int(lane->source_length, limits->source_length), source,
@@ -40,9 +42,9 @@ static clf_status make_session(struct clf__lane *lane, const struct clf__joined 
                                           info->max_target_length);
     *limits = (struct clf__session_limits){
         .sources = clf__max_int(clf__max_int(lane->max_lines, targets->count), limits->sources),
-        .source_tokens = clf__max_int(lane->batch_tokens, longest),
+        .source_tokens = clf__max_int(clf__max_int(lane->batch_tokens, sources_all), longest),
         .source_length = longest,
-        .target_tokens = clf__max_int(lane->batch_tokens, longest_target),
+        .target_tokens = clf__max_int(clf__max_int(lane->batch_tokens, targets_all), longest_target),
         .target_length = longest_target,
     };
     clf__session_free(lane->force_session);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/minmax.h"
+#include "search/options.h"
 #include "text/sentences/sentences.h"
 #include "translate/internal.h"
 
@@ -21,7 +22,10 @@ static clf_status prepare_lanes(struct clf_translator *translator)
     for (int i = 0; i < engine->count; i++) {
         struct clf__unit unit = {.cost = 1};
         struct clf__job job = {.units = &unit, .count = 1, .run = prepare, .lane = &engine->lanes[i]};
-        CLF__TRY(engine->lanes[i].model->is_lost ? CLF_OK : clf__translator_run(translator, &job));
+        pthread_mutex_lock(&engine->lock);
+        int is_lost = engine->lanes[i].is_lost;
+        pthread_mutex_unlock(&engine->lock);
+        CLF__TRY(is_lost ? CLF_OK : clf__translator_run(translator, &job));
     }
     return CLF_OK;
 }
@@ -88,6 +92,7 @@ static clf_status read_prefix(const struct work *work, struct clf__unit *unit, i
             search->counts_prompt = 0; /* as in CTranslate2, the prompt of alternatives does not count */
             search->coverage_start = search->prefix_count;
         }
+        return clf__search_check(search);
     }
     return CLF_OK;
 }
@@ -179,27 +184,4 @@ clf_status clf__translate(struct clf_translation **out, struct clf_translator *t
     }
     *out = work.results;
     return CLF_OK;
-}
-
-void clf__hypothesis_free(struct clf_hypothesis *hypothesis)
-{
-    clf__free(hypothesis->text);
-    clf__free(hypothesis->ids);
-    clf__free(hypothesis->alignment);
-}
-
-void clf_translations_free(struct clf_translation *translations, int count)
-{
-    if (translations == NULL) {
-        return;
-    }
-    for (int i = 0; i < count; i++) {
-        struct clf_translation *translation = &translations[i];
-        for (int h = 0; h < translation->count; h++) {
-            clf__hypothesis_free(&translation->hypotheses[h]);
-        }
-        clf__free(translation->hypotheses);
-        clf__free(translation->problem);
-    }
-    clf__free(translations);
 }

@@ -104,7 +104,7 @@ const struct clf_translator_device *clf_translator_device_at(struct clf_translat
         .device = clf_device_describe(lane->model->transformer->device),
         .batch_tokens = lane->view.batch_tokens,
         .batch_lines = lane->view.max_lines,
-        .is_lost = lane->model->is_lost,
+        .is_lost = lane->is_lost || lane->model->is_lost,
         .times = &translator->device_times,
     };
     pthread_mutex_unlock(&engine->lock);

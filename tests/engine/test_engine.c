@@ -52,6 +52,10 @@ static struct clf_translate_options choose_options(struct support_random *random
     if (support_integer(random, 8) == 0) {
         options.alignment_layer = 1;
     }
+    if (support_integer(random, 6) == 0 && options.alternatives == 0) {
+        options.coverage_penalty = 0.3;
+    }
+    options.renormalize = support_integer(random, 6) == 0;
     return options;
 }
 
@@ -299,10 +303,9 @@ static void count_finished(int line, const struct clf_translation *translation, 
     }
 }
 
-/* A short call does not wait for the end of a long one. */
-static void test_short_call(void **state)
+/* A short call does not wait for the end of a long one, even if it needs a larger session. */
+static void check_short_call(int beam)
 {
-    (void)state;
     enum { LINES = 4000 };
     struct clf_model *model;
     assert_ok(
@@ -322,7 +325,9 @@ static void test_short_call(void **state)
     clf_translate_options_init(&options, model);
     options.subwords = 1;
     options.max_length = 8;
+    options.beam = beam;
     assert_ok(clf_translator_create_shared(&race.translator, engine, &options));
+    options.beam = 1;
     options.translated = count_finished;
     options.payload = &race;
     assert_ok(clf_translator_create_shared(&translator, engine, &options));
@@ -336,6 +341,13 @@ static void test_short_call(void **state)
     clf_translator_free(race.translator);
     clf_engine_free(engine);
     clf_model_free(model);
+}
+
+static void test_short_call(void **state)
+{
+    (void)state;
+    check_short_call(1);
+    check_short_call(6);
 }
 
 static char warning[256];

@@ -473,9 +473,9 @@ static void test_parts(void **state)
     fast->held = slow->held = 0;
     assert_true(clf__pace_allows(engine, fast, 10));
     assert_false(clf__pace_allows(engine, slow, 10));
-    models[0]->is_lost = 1;
+    fast->is_lost = 1;
     assert_true(clf__pace_allows(engine, slow, 10));
-    models[0]->is_lost = 0;
+    fast->is_lost = 0;
     slow->pace = (struct clf__throughput){.done = 0};
     engine->left = 100;
     slow->held = 40;
