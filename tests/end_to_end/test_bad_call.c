@@ -113,8 +113,9 @@ static void test_bench(void **state)
     refuse_call("bench --merge", "one or more reports");
     refuse_call(BENCH "--html -", "--html");
     refuse_call(BENCH "--quick", "--quick");
-    refuse_call("bench --stage nosuch",
-                "--stage: must be encode|translate|score|serve|transcribe|train|step|ops|gemm|attention|start");
+    refuse_call(
+        "bench --stage nosuch",
+        "--stage: must be encode|translate|score|serve|transcribe|train|step|ops|gemm|attention|start");
     refuse_call("bench --stage train --precision int8", "fp32 or bf16");
     refuse_call("bench extra", "1 argument");
     refuse_call(BENCH "--batch 1,,2", "--batch");

@@ -317,8 +317,9 @@ static void test_help(void **state)
         assert_output(other, result.output);
     }
     struct process_result bench = run_clformer(NULL, "bench --help"); /* a long list of choices is not cut */
-    assert_non_null(strstr(
-        bench.output, "--stage encode|translate|score|serve|transcribe|train|step|ops|gemm|attention|start\n"));
+    assert_non_null(
+        strstr(bench.output,
+               "--stage encode|translate|score|serve|transcribe|train|step|ops|gemm|attention|start\n"));
     struct process_result version = run_clformer(NULL, "--version");
     assert_int_equal(strncmp(version.output, "clformer 0.", 11), 0);
 }
