@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "engine/internal.h"
 
-enum { WAIT_MILLISECONDS = 20 };
-
 /* The next work of a lane. */
 struct turn {
     int count;                  /* lines to admit, in lane->chosen and lane->slots */
@@ -75,17 +73,22 @@ static void give_back(struct turn *turn, struct clf__lane *lane)
 
 /* Lines are admitted in groups, once they are a quarter of the lines under search: each call of the encoder
  * reads all of its weights, and a step with three quarters of its rows is hardly less efficient. The first
- * lines of a job, and the last ones that wait, are admitted at once. */
+ * lines of a job wait for at most some steps, the last lines that wait not at all. */
 static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
 {
+    enum { MOST_WAITED_STEPS = 6 };
     struct turn turn = {0};
-    if (lane->searched > 0 && lane->seen_arrivals == engine->arrivals &&
+    if (lane->searched > 0 && lane->waited_steps == 0 && lane->seen_arrivals == engine->arrivals &&
         lane->seen_searched == lane->searched) {
         return turn; /* nothing has changed since the last attempt */
     }
     choose_lines(&turn, engine, lane);
-    if (3 * turn.count < lane->searched && !turn.starts_job && !clf__queue_is_empty(engine)) {
+    int is_few = 3 * turn.count < lane->searched;
+    if (is_few && (turn.starts_job ? lane->waited_steps < MOST_WAITED_STEPS : !clf__queue_is_empty(engine))) {
+        lane->waited_steps += turn.starts_job;
         give_back(&turn, lane);
+    } else {
+        lane->waited_steps = 0;
     }
     if (turn.task != NULL) {
         clf__queue_hold(turn.task, lane);
@@ -298,11 +301,11 @@ static int ask_driver(struct clf_engine *engine, struct clf__lane *lane, struct 
     return is_free;
 }
 
-void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition)
+void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition, int milliseconds)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += WAIT_MILLISECONDS * 1000000L;
+    until.tv_nsec += milliseconds * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
     pthread_cond_timedwait(condition, &engine->lock, &until);
@@ -342,7 +345,8 @@ void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct c
         } else if (engine->first == NULL) {
             pthread_cond_wait(&engine->work, &engine->lock);
         } else if (drives_on(engine, lane, job)) {
-            clf__engine_wait(engine, &engine->work); /* other lanes work; their pace decides */
+            clf__engine_wait(engine, &engine->work,
+                             CLF__HOOKS_MILLISECONDS); /* other lanes work; their pace decides */
         }
     }
     hand_over(engine, lane);

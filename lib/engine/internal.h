@@ -55,7 +55,10 @@ void clf__job_stream(struct clf__job *job, struct clf__part_text *part);
 
 /* Initialises a condition whose time-outs are on the monotonic clock. */
 void clf__condition_init(pthread_cond_t *condition);
-/* Waits for a condition, for some milliseconds. */
-void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition);
+/* Interval of the hooks of a thread that waits, and a longer one for a thread without hooks, which could run
+ * the lane while another thread is in a hook. */
+enum { CLF__HOOKS_MILLISECONDS = 20, CLF__IDLE_MILLISECONDS = 200 };
+/* Waits for a condition, at most for some milliseconds. */
+void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition, int milliseconds);
 
 #endif

@@ -88,15 +88,23 @@ static void retire(struct clf_engine *engine, struct clf__job *job)
     *(job->next != NULL ? &job->next->previous : &engine->last) = job->previous;
 }
 
+/* Returns whether a job may run the only lane of an engine. */
+static int may_drive(const struct clf_engine *engine)
+{
+    return engine->count == 1 && !engine->lanes[0].is_driven;
+}
+
 /* Calls the hooks, and waits while another thread runs the lanes. */
 static void follow(struct clf_engine *engine, struct clf__job *job)
 {
     if (!job->is_cancelled) {
         clf__job_ask(engine, job);
     }
-    if (!clf__job_is_over(job)) {
-        clf__engine_wait(engine, &job->changed);
+    if (clf__job_is_over(job) || may_drive(engine)) { /* which may have changed during the hooks */
+        return;
     }
+    int has_hooks = job->options->poll != NULL || job->options->interrupted != NULL;
+    clf__engine_wait(engine, &job->changed, has_hooks ? CLF__HOOKS_MILLISECONDS : CLF__IDLE_MILLISECONDS);
 }
 
 static clf_status run(struct clf_engine *engine, struct clf__job *job)
@@ -112,7 +120,7 @@ static clf_status run(struct clf_engine *engine, struct clf__job *job)
     }
     submit(engine, job);
     while (!clf__job_is_over(job)) {
-        if (engine->count == 1 && !engine->lanes[0].is_driven) {
+        if (may_drive(engine)) {
             clf__lane_drive(engine, &engine->lanes[0], job);
         } else {
             follow(engine, job);

@@ -40,7 +40,8 @@ struct clf__lane {
     int is_lost;            /* its device failed, and other devices work */
     uint64_t seen_arrivals; /* arrivals of the engine, and `searched`, at the last attempt to admit lines */
     int seen_searched;
-    int64_t held; /* cost of the units that the lane holds */
+    int waited_steps; /* steps since lines that begin a job were not admitted */
+    int64_t held;     /* cost of the units that the lane holds */
     struct clf__throughput pace;
     struct clf__lane_view {
         struct clf_stage_times times;
