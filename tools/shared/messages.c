@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,10 +12,10 @@
 #include "runtime/cluster/ranks.h"
 #include "shared/command.h"
 
-static volatile sig_atomic_t interrupted; /* signal that interrupted the process, or 0 */
-static volatile sig_atomic_t continued;   /* SIGCONT has arrived */
-static int is_pipe_known, ends_by_pipe;   /* SIGPIPE was not ignored at the start of the process */
-static int is_output_closed;              /* the reader of standard output is gone */
+static atomic_int interrupted;          /* signal that interrupted the process, or 0 */
+static atomic_int continued;            /* SIGCONT has arrived */
+static int is_pipe_known, ends_by_pipe; /* SIGPIPE was not ignored at the start of the process */
+static int is_output_closed;            /* the reader of standard output is gone */
 
 /* A second signal of any number ends the process at once. */
 static void ask_to_stop(int signal_number)
