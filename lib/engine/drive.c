@@ -18,7 +18,7 @@ static void drop_cancelled(struct clf__lane *lane)
     for (int slot = 0; lane->units != NULL && slot < lane->max_lines; slot++) {
         struct clf__unit *unit = lane->units[slot];
         if (unit != NULL && unit->job->is_cancelled) {
-            clf__lane_remove(lane, unit);
+            clf__lane_remove(lane, slot);
             clf__queue_return(unit);
         }
     }

@@ -19,11 +19,14 @@ static int count_finished(const struct clf__job *job)
     return to;
 }
 
-static void stream_parts(const struct clf_translate_options *options, struct clf__part_text *parts)
+/* Frees parts; with `options`, they are first passed to its hook. */
+static void end_parts(struct clf__part_text *parts, const struct clf_translate_options *options)
 {
     while (parts != NULL) {
         struct clf__part_text *next = parts->next;
-        options->streamed(parts->line, parts->text, parts->size, options->payload);
+        if (options != NULL) {
+            options->streamed(parts->line, parts->text, parts->size, options->payload);
+        }
         clf__free(parts->text);
         clf__free(parts);
         parts = next;
@@ -37,7 +40,7 @@ clf_status clf__job_pass(struct clf__job *job)
     int from = job->passed_count, to = job->is_cancelled ? from : count_finished(job);
     job->passed_count = to;
     pthread_mutex_unlock(&job->engine->lock);
-    stream_parts(job->options, parts);
+    end_parts(parts, job->options);
     return to > from && job->passed != NULL ? job->passed(job->context, from, to) : CLF_OK;
 }
 
@@ -68,9 +71,5 @@ void clf__job_stream(struct clf__job *job, struct clf__part_text *part)
 
 void clf__job_drop_parts(struct clf__job *job)
 {
-    for (struct clf__part_text *part = take_parts(job), *next; part != NULL; part = next) {
-        next = part->next;
-        clf__free(part->text);
-        clf__free(part);
-    }
+    end_parts(take_parts(job), NULL);
 }

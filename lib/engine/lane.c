@@ -256,14 +256,10 @@ clf_status clf__lane_take(struct clf__lane *lane, struct clf__unit **out)
     return CLF_OK;
 }
 
-void clf__lane_remove(struct clf__lane *lane, struct clf__unit *unit)
+void clf__lane_remove(struct clf__lane *lane, int slot)
 {
-    for (int slot = 0; lane->units != NULL && slot < lane->max_lines; slot++) {
-        if (lane->units[slot] == unit) {
-            clf__search_remove(lane->search, slot);
-            free_slot(lane, slot);
-        }
-    }
+    clf__search_remove(lane->search, slot);
+    free_slot(lane, slot);
 }
 
 void clf__lane_clear(struct clf__lane *lane)

@@ -19,7 +19,7 @@ struct clf__throughput {
 struct clf__lane {
     struct clf_engine *engine;
     struct clf_model *model;
-    struct clf__capacity capacity; /* what the session for searches provides */
+    struct clf__capacity capacity; /* capacity of the session for searches */
     int batch_tokens, max_lines;   /* maximum source tokens and lines of a batch; max_lines 0: not chosen */
     int source_length, target_length;   /* longest source; initial longest target of a session that scores */
     struct clf__session *session;       /* for searching; created for the first line */
@@ -88,8 +88,8 @@ clf_status clf__lane_step(struct clf__lane *lane);
  * *out is the line that failed. */
 clf_status clf__lane_take(struct clf__lane *lane, struct clf__unit **out);
 
-/* Removes a line from the search. */
-void clf__lane_remove(struct clf__lane *lane, struct clf__unit *unit);
+/* Removes the line in a slot from the search. */
+void clf__lane_remove(struct clf__lane *lane, int slot);
 /* Removes all lines. */
 void clf__lane_clear(struct clf__lane *lane);
 

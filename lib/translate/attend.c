@@ -160,7 +160,7 @@ static clf_status make_maps(struct clf_attention_maps *maps, struct clf_translat
     target->data[0] = translator->settings->decoder_start_id;
     CLF__TRY(name_tokens(maps, model, source, target->data));
     CLF__TRY(allocate_maps(maps, &model->transformer->config));
-    return clf__translator_run_task(translator, compute_maps, &pair);
+    return clf__translator_run_task(translator, NULL, compute_maps, &pair);
 }
 
 static clf_status read_source(struct clf__source *out, struct clf_translator *translator,

@@ -27,8 +27,9 @@ void clf__translator_end(struct clf_translator *translator);
 /* Runs a job with the hooks of the translator. */
 clf_status clf__translator_run(struct clf_translator *translator, struct clf__job *job);
 
-/* Runs one task on a device that works. */
-clf_status clf__translator_run_task(struct clf_translator *translator, clf__unit_run *run, void *context);
+/* Runs one task on a lane; NULL: on any whose device works. */
+clf_status clf__translator_run_task(struct clf_translator *translator, struct clf__lane *lane,
+                                    clf__unit_run *run, void *context);
 
 /* Reads a line into a source; recordings are read by one thread at a time. */
 clf_status clf__translator_read(struct clf__source *out, struct clf_translator *translator,

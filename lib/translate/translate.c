@@ -20,12 +20,11 @@ static clf_status prepare_lanes(struct clf_translator *translator)
 {
     struct clf_engine *engine = translator->engine;
     for (int i = 0; i < engine->count; i++) {
-        struct clf__unit unit = {.cost = 1};
-        struct clf__job job = {.units = &unit, .count = 1, .run = prepare, .lane = &engine->lanes[i]};
+        struct clf__lane *lane = &engine->lanes[i];
         pthread_mutex_lock(&engine->lock);
-        int is_lost = engine->lanes[i].is_lost;
+        int is_lost = lane->is_lost;
         pthread_mutex_unlock(&engine->lock);
-        CLF__TRY(is_lost ? CLF_OK : clf__translator_run(translator, &job));
+        CLF__TRY(is_lost ? CLF_OK : clf__translator_run_task(translator, lane, prepare, NULL));
     }
     return CLF_OK;
 }

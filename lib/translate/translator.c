@@ -46,10 +46,11 @@ clf_status clf__translator_run(struct clf_translator *translator, struct clf__jo
     return status;
 }
 
-clf_status clf__translator_run_task(struct clf_translator *translator, clf__unit_run *run, void *context)
+clf_status clf__translator_run_task(struct clf_translator *translator, struct clf__lane *lane,
+                                    clf__unit_run *run, void *context)
 {
     struct clf__unit unit = {.cost = 1};
-    struct clf__job job = {.units = &unit, .count = 1, .run = run, .context = context};
+    struct clf__job job = {.units = &unit, .count = 1, .run = run, .context = context, .lane = lane};
     return clf__translator_run(translator, &job);
 }
 

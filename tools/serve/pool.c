@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/status.h"
+#include "engine/engine.h"
 
 struct entry {
     struct clf_translator *translator; /* NULL: unused */
@@ -17,9 +18,7 @@ struct entry {
 struct translations_pool {
     struct clf_engine *engine;
     const struct clf_translate_options *options;
-    pthread_mutex_t meter_lock;
-    struct clf_translator *meter; /* translates nothing, only reads the times of the engine; NULL: none */
-    pthread_mutex_t lock;         /* guards the members below */
+    pthread_mutex_t lock; /* guards the members below */
     struct entry *entries;
     int count;
     long long uses;
@@ -39,7 +38,6 @@ clf_status pool_create(struct translations_pool **out, struct clf_engine *engine
     *pool = (struct translations_pool){
         .engine = engine, .options = options, .entries = entries, .count = callers};
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_mutex_init(&pool->meter_lock, NULL);
     return CLF_OK;
 }
 
@@ -49,8 +47,6 @@ void pool_free(struct translations_pool *pool)
         clf_translator_free(pool->entries[i].translator);
     }
     if (pool != NULL) {
-        clf_translator_free(pool->meter);
-        pthread_mutex_destroy(&pool->meter_lock);
         pthread_mutex_destroy(&pool->lock);
         free(pool->entries);
     }
@@ -122,25 +118,9 @@ void pool_release(struct translations_pool *pool, struct clf_translator *transla
     pthread_mutex_unlock(&pool->lock);
 }
 
-clf_status pool_prepare_times(struct translations_pool *pool, const struct language *source,
-                              const struct language *target)
+struct clf_stage_times pool_times(const struct translations_pool *pool)
 {
-    struct entry meter = {.source = source, .target = target};
-    CLF__TRY(create_translator(&meter, pool));
-    pool->meter = meter.translator;
-    return CLF_OK;
-}
-
-struct clf_stage_times pool_times(struct translations_pool *pool)
-{
-    struct clf_translation *none;
-    pthread_mutex_lock(&pool->meter_lock);
-    /* A call without lines copies the times of the engine. */
-    clf_status status = clf_translate(&none, pool->meter, NULL, 0);
-    struct clf_stage_times times = *clf_translator_times(pool->meter);
-    pthread_mutex_unlock(&pool->meter_lock);
-    if (status == CLF_OK) {
-        clf_translations_free(none, 0);
-    }
+    struct clf_stage_times times;
+    clf__engine_copy_times(pool->engine, &times);
     return times;
 }

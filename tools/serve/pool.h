@@ -20,10 +20,7 @@ clf_status pool_acquire(struct clf_translator **out, struct translations_pool *p
                         const struct language *source, const struct language *target, int alternatives);
 void pool_release(struct translations_pool *pool, struct clf_translator *translator);
 
-/* Prepares pool_times(); the languages are any that the model translates. */
-clf_status pool_prepare_times(struct translations_pool *pool, const struct language *source,
-                              const struct language *target);
-/* Returns the times and counts of the engine; pool_prepare_times() was called. */
-struct clf_stage_times pool_times(struct translations_pool *pool);
+/* Returns the times and counts of the engine. */
+struct clf_stage_times pool_times(const struct translations_pool *pool);
 
 #endif

@@ -95,9 +95,6 @@ static clf_status create_engine(struct serving *serving)
         pool_release(serving->service.pool, translator);
     }
     if (status == CLF_OK && serving->flags.metrics) {
-        status = pool_prepare_times(serving->service.pool, source, target);
-    }
-    if (status == CLF_OK && serving->flags.metrics) {
         status = metrics_create(&serving->service.metrics);
     }
     return status;

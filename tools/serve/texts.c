@@ -9,13 +9,13 @@
 #include "text/sentences/sentences.h"
 
 /* A line of a text and the bytes of its line break: 0 to 2. */
-struct piece {
+struct text_line {
     struct clf_line line;
     size_t break_size;
 };
 
 /* Takes the next line of a text; returns 0 at the end. */
-static int next_piece(struct piece *out, const char **rest)
+static int next_line(struct text_line *out, const char **rest)
 {
     const char *end = strchr(*rest, '\n'), *start = *rest;
     size_t size = end != NULL ? (size_t)(end - start) : strlen(start), break_size = end != NULL;
@@ -23,7 +23,7 @@ static int next_piece(struct piece *out, const char **rest)
         size--;
         break_size++;
     }
-    *out = (struct piece){{start, size}, break_size};
+    *out = (struct text_line){{start, size}, break_size};
     *rest = start + size + break_size;
     return size + break_size > 0;
 }
@@ -32,11 +32,11 @@ size_t texts_count_lines(const json_t *array)
 {
     size_t count = 0, index;
     const json_t *text;
-    struct piece piece;
+    struct text_line found;
     json_array_foreach((json_t *)array, index, text)
     {
-        for (const char *rest = json_string_value(text); next_piece(&piece, &rest);) {
-            count += piece.line.size > 0;
+        for (const char *rest = json_string_value(text); next_line(&found, &rest);) {
+            count += found.line.size > 0;
         }
     }
     return count;
@@ -46,12 +46,12 @@ static void take_lines(struct clf_line *lines, const json_t *array)
 {
     size_t index;
     const json_t *text;
-    struct piece piece;
+    struct text_line found;
     json_array_foreach((json_t *)array, index, text)
     {
-        for (const char *rest = json_string_value(text); next_piece(&piece, &rest);) {
-            if (piece.line.size > 0) {
-                *lines++ = piece.line;
+        for (const char *rest = json_string_value(text); next_line(&found, &rest);) {
+            if (found.line.size > 0) {
+                *lines++ = found.line;
             }
         }
     }
@@ -63,18 +63,18 @@ static json_t *join(const char *text, const struct clf_translation **next)
     char *bytes = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&bytes, &size);
-    struct piece piece;
+    struct text_line found;
     if (file == NULL) {
         return NULL;
     }
-    while (next_piece(&piece, &text)) {
-        const struct clf_translation *translation = piece.line.size > 0 ? (*next)++ : NULL;
+    while (next_line(&found, &text)) {
+        const struct clf_translation *translation = found.line.size > 0 ? (*next)++ : NULL;
         if (translation != NULL && translation->count > 0) {
             fputs(translation->hypotheses[0].text, file);
         } else {
-            fwrite(piece.line.text, 1, piece.line.size, file);
+            fwrite(found.line.text, 1, found.line.size, file);
         }
-        fwrite(piece.line.text + piece.line.size, 1, piece.break_size, file);
+        fwrite(found.line.text + found.line.size, 1, found.break_size, file);
     }
     int failed = ferror(file);
     json_t *joined = fclose(file) == 0 && !failed ? result_text(bytes, size) : NULL;

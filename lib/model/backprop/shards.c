@@ -115,7 +115,7 @@ void clf__shards_free(struct clf__training *training)
     clf__free(training->share_parts);
 }
 
-/* What is gathered: values in place, or moments into the memory of the gradients. */
+/* Values are gathered in place, moments into the memory of the gradients. */
 struct gathering {
     struct clf__training *training;
     enum clf__training_values from, to;
