@@ -1,6 +1,7 @@
 #include "engine/capacity.h"
 
 #include "base/minmax.h"
+#include "engine/settings.h"
 #include "search/options.h"
 
 /* Returns the cross-attention for the coverage penalty: the folder's choice or, as in CTranslate2, the first
@@ -20,13 +21,15 @@ static struct clf__attention_heads coverage_heads(const struct clf__settings *se
 
 struct clf__capacity clf__capacity_of(const struct clf__settings *settings)
 {
-    return (struct clf__capacity){
+    struct clf__capacity capacity = {
         .search = clf__search_limits_for(&settings->search, 0),
         .candidates = clf__candidates_wanted(&settings->search),
-        .shortlist_base = settings->candidates_base,
-        .shortlist_each = settings->candidates_each,
         .coverage = coverage_heads(settings),
     };
+    if (settings->shortlist != NULL) {
+        clf__shortlist_most(settings->shortlist, &capacity.shortlist_base, &capacity.shortlist_each);
+    }
+    return capacity;
 }
 
 static int has_shortlists(const struct clf__capacity *capacity)

@@ -2,8 +2,10 @@
 #ifndef CLF_ENGINE_CAPACITY_H
 #define CLF_ENGINE_CAPACITY_H
 
-#include "engine/settings.h"
 #include "model/infer/session.h"
+#include "search/types.h"
+
+struct clf__settings;
 
 /* A selection of cross-attention heads: the first `heads` heads of a decoder layer, counted from 1. Heads 0:
    all. */
@@ -18,6 +20,7 @@ struct clf__capacity {
     struct clf__attention_heads coverage; /* attention for the coverage penalty; layer 0: not needed */
 };
 
+/* Computes the capacity for lines with these settings, which keep it as their `capacity`. */
 struct clf__capacity clf__capacity_of(const struct clf__settings *settings);
 
 /* Returns the capacity for lines that need either. If only one has shortlists, the result is `b`, because a

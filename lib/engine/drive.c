@@ -104,9 +104,9 @@ static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
 static clf_status enlarge(const struct clf_engine *engine, struct clf__lane *lane,
                           const struct clf__unit *unit)
 {
-    struct clf__capacity needed = clf__capacity_of(unit->settings);
-    if (!clf__capacity_covers(&lane->capacity, &needed)) {
-        CLF__TRY(clf__lane_fit(lane, &needed, engine->batch_tokens));
+    const struct clf__capacity *needed = &unit->settings->capacity;
+    if (!clf__capacity_covers(&lane->capacity, needed)) {
+        CLF__TRY(clf__lane_fit(lane, needed, engine->batch_tokens));
     }
     CLF__TRY(clf__lane_grow(lane, unit->job->longest_source));
     return clf__lane_prepare(lane);

@@ -26,9 +26,8 @@ static clf_status make_search(struct clf__lane *lane)
 
 int clf__lane_serves(const struct clf__lane *lane, const struct clf__settings *settings, int longest_source)
 {
-    struct clf__capacity needed = clf__capacity_of(settings);
     return lane->session != NULL && longest_source <= lane->source_length &&
-           clf__capacity_covers(&lane->capacity, &needed);
+           clf__capacity_covers(&lane->capacity, &settings->capacity);
 }
 
 clf_status clf__lane_prepare(struct clf__lane *lane)
@@ -121,13 +120,14 @@ static clf_status keep_hypotheses(struct clf__lane *lane, const struct clf__unit
 static clf_status set_shortlist(struct clf__lane *lane, int slot, const struct clf__unit *unit)
 {
     const struct clf__settings *settings = unit->settings;
+    const struct clf__capacity *capacity = &settings->capacity;
     const struct clf__ids *ids = &unit->source.ids;
     int32_t *words;
     if (settings->shortlist == NULL) {
         return CLF_OK;
     }
     CLF__TRY(clf__allocate(
-        &words, (size_t)settings->candidates_base + (size_t)settings->candidates_each * (size_t)ids->count,
+        &words, (size_t)capacity->shortlist_base + (size_t)capacity->shortlist_each * (size_t)ids->count,
         sizeof *words));
     int found = clf__shortlist_candidates(settings->shortlist, words, ids->data, ids->count);
     clf_status status = clf__session_set_shortlist(lane->session, slot, words, found);

@@ -124,9 +124,7 @@ static clf_status choose_search(struct clf__settings *settings)
     search->prefix_count = options->forced_first == -1 ? 0 : 1;
     search->forced_last = options->forced_last;
     CLF__TRY(join_suppressed(settings, own));
-    CLF__TRY(clf__search_check(search)); /* this check keeps the bans of all beams of a line within an int */
-    settings->max_banned = (int)clf__bans_limit(search);
-    return CLF_OK;
+    return clf__search_check(search); /* this check keeps the bans of all beams of a line within an int */
 }
 
 /* Sets the languages from the options or the folder. Without a target language, the output language is
@@ -212,15 +210,6 @@ static clf_status open_shortlist(struct clf__shortlist **out, const struct clf__
     return strcmp(said, "none") == 0 ? CLF_OK : clf__shortlist_open(out, said, &words, &cut);
 }
 
-static clf_status choose_shortlist(struct clf__settings *settings)
-{
-    CLF__TRY(open_shortlist(&settings->shortlist, settings));
-    if (settings->shortlist != NULL) {
-        clf__shortlist_most(settings->shortlist, &settings->candidates_base, &settings->candidates_each);
-    }
-    return CLF_OK;
-}
-
 /* Lists the caller's suppressed ids and all end tokens. */
 static clf_status list_suppressed(int32_t **out, int *count, const struct clf__settings *settings)
 {
@@ -257,6 +246,7 @@ static clf_status make_starts(struct clf__settings *settings)
     clf__free(suppressed);
     if (status == CLF_OK) {
         settings->starts->search.steps = 1;
+        settings->starts->capacity = clf__capacity_of(settings->starts);
         settings->starts->warns_of_sentences = 0; /* the main settings log the warning */
     }
     return status;
@@ -269,7 +259,8 @@ static clf_status resolve(struct clf__settings *settings)
     CLF__TRY(choose_languages(settings));
     CLF__TRY(choose_sentences(settings));
     CLF__TRY(choose_search(settings));
-    CLF__TRY(choose_shortlist(settings));
+    CLF__TRY(open_shortlist(&settings->shortlist, settings));
+    settings->capacity = clf__capacity_of(settings);
     return settings->options.alternatives > 0 ? make_starts(settings) : CLF_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "engine/capacity.h"
 #include "model/config/config.h"
 #include "model/model.h"
 #include "search/types.h"
@@ -21,10 +22,9 @@ struct clf__settings {
     struct clf__config task_config;    /* configuration of the selected task, with separate search lists */
     char *source_prefix;               /* task prefix of each source; NULL: none */
     int decoder_start_id;
-    int takes_start;                      /* the decoder starts with the first token of a line's prefix */
-    struct clf__shortlist *shortlist;     /* NULL: all words are candidates */
-    int candidates_base, candidates_each; /* bound on the number of candidates of a line */
-    int max_banned;                       /* maximum banned ids per row of a step */
+    int takes_start;                  /* the decoder starts with the first token of a line's prefix */
+    struct clf__shortlist *shortlist; /* NULL: all words are candidates */
+    struct clf__capacity capacity;    /* that a line needs */
     struct clf__settings
         *starts; /* settings of the step that finds the first tokens of alternatives; NULL: none */
     atomic_int warns_of_sentences; /* the warning about a line with several sentences was not logged yet */

@@ -56,10 +56,9 @@ static clf_status check_models(struct clf_model **first, struct clf_model *const
 static clf_status fit(const struct clf_translator *translator)
 {
     const struct clf__settings *settings = translator->settings;
-    struct clf__capacity capacity = clf__capacity_of(settings);
+    struct clf__capacity capacity = settings->capacity;
     if (settings->starts != NULL) {
-        struct clf__capacity starts = clf__capacity_of(settings->starts);
-        capacity = clf__capacity_join(&capacity, &starts);
+        capacity = clf__capacity_join(&capacity, &settings->starts->capacity);
     }
     return clf__engine_fit(translator->engine, &capacity);
 }

@@ -180,7 +180,7 @@ static void test_repeated_ids(void **state)
     assert_ok(clf_translator_create(&once, model, &options));
     options.suppressed_count = count;
     assert_ok(clf_translator_create(&repeated, model, &options));
-    assert_in_range(repeated->settings->max_banned, 3, vocabulary);
+    assert_in_range(repeated->settings->capacity.search.banned, 3, vocabulary);
     assert_true(repeated->engine->lanes[0].max_lines > 1);
     assert_ok(clf_translate(&expected, once, &line, 1));
     assert_ok(clf_translate(&translation, repeated, &line, 1));
