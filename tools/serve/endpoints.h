@@ -5,14 +5,13 @@
 #include <stdatomic.h>
 
 #include "serve/fields.h"
-#include "serve/languages.h"
 #include "serve/metrics.h"
-#include "serve/pool.h"
+#include "serve/routes.h"
 
 /* What the endpoints need; any number of threads may use it. */
 struct service {
-    const struct languages *languages;
-    struct translations_pool *pool;
+    const struct served_models *models;
+    const struct routes *routes;
     struct metrics *metrics; /* NULL: none */
     const char *cors;        /* origin whose web pages may use the server; "*": all; NULL: none */
     atomic_int is_stopping;

@@ -14,10 +14,12 @@
 #endif
 
 static const char help[] =
-    "Usage: clformer serve -m [SRC-TGT:]MODEL [FLAGS]\n"
+    "Usage: clformer serve -m [NAME=][SRC-TGT:]MODEL [-m ...] [FLAGS]\n"
     "\n"
     "Translates over HTTP with the API of LibreTranslate. The requests of all clients share batches.\n"
-    "SRC-TGT are the languages of a model that does not name them, or the only languages to serve.\n"
+    "SRC-TGT are the languages of a model that does not name them, or the only languages to serve. With\n"
+    "several models, each pair of languages has the model that translates it, or else models in turn: fr-en\n"
+    "and en-de together also translate fr to de. NAME is the model's name in the answers.\n"
     "\n"
     "Example:\n"
     "  $ clformer serve -m fr-en:opus-mt-fr-en --port 5000\n"
@@ -35,11 +37,9 @@ enum { DEFAULT_PORT = 5000, DEFAULT_GRACE = 10, DEFAULT_MAX_BODY = 10, WAIT_NANO
 
 struct serving {
     struct flags flags;
-    struct language_pair pair;
     int listening; /* socket; -1: none */
-    struct setup setup;
-    struct languages languages;
-    struct clf_engine *engine;
+    struct served_models models;
+    struct routes *routes;
     struct service service;
 };
 
@@ -67,37 +67,13 @@ static int chosen(int flag, int otherwise)
     return flag >= 0 ? flag : otherwise;
 }
 
-/* Creates the engine, the translators, and the device memory of the first pair of languages. */
-static clf_status create_engine(struct serving *serving)
+static void report_start(const struct served_models *models, const char *address)
 {
-    const struct setup *setup = &serving->setup;
-    struct clf_translate_options *options = &serving->flags.translate;
-    struct clf_model *const *models = setup->devices != NULL ? setup->models : &setup->model;
-    clf_status status = clf_engine_create(&serving->engine, models, setup->count, NULL);
-    options->split_sentences = 1;
-    options->n_best = 1;
-    options->interrupted = request_is_over;
-    if (status == CLF_OK) {
-        status = pool_create(&serving->service.pool, serving->engine, options, SERVER_MOST_CONNECTIONS);
+    fprintf(stderr, "clformer: serving");
+    for (int i = 0; i < models->count; i++) {
+        fprintf(stderr, "%s %s", i > 0 ? "," : "", models->items[i].folder);
     }
-    const struct language *source = NULL, *target = NULL;
-    for (int i = 0; i < serving->languages.count; i++) {
-        const struct language *language = &serving->languages.items[i];
-        source = language->is_source ? language : source;
-        target = language->is_target ? language : target;
-    }
-    struct clf_translator *translator = NULL;
-    if (status == CLF_OK) {
-        status = pool_acquire(&translator, serving->service.pool, source, target, 0);
-    }
-    if (status == CLF_OK) {
-        status = clf_translator_prepare(translator);
-        pool_release(serving->service.pool, translator);
-    }
-    if (status == CLF_OK && serving->flags.metrics) {
-        status = metrics_create(&serving->service.metrics);
-    }
-    return status;
+    fprintf(stderr, " at %s\n", address);
 }
 
 /* Answers requests until a signal arrives. */
@@ -117,7 +93,7 @@ static clf_status answer_requests(struct serving *serving)
     if (status != CLF_OK) {
         return status;
     }
-    fprintf(stderr, "clformer: serving %s at %s\n", flags->model, address);
+    report_start(&serving->models, address);
     while (!signals_interrupted(NULL)) {
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NANOSECONDS}, NULL);
     }
@@ -126,21 +102,19 @@ static clf_status answer_requests(struct serving *serving)
     return CLF_OK;
 }
 
-static int run_model(struct serving *serving)
+static int run_models(struct serving *serving)
 {
-    int status = flags_apply(&serving->flags, serving->setup.model);
-    if (status >= 0) {
-        return status;
+    struct service *service = &serving->service;
+    clf_status result = routes_create(&serving->routes, &serving->models);
+    service->models = &serving->models;
+    service->routes = serving->routes;
+    if (result == CLF_OK && serving->flags.metrics) {
+        result = metrics_create(&service->metrics);
     }
-    clf_status result = languages_find(&serving->languages, serving->setup.model, &serving->pair);
-    serving->service.languages = &serving->languages;
-    result = result == CLF_OK ? create_engine(serving) : result;
     result = result == CLF_OK ? answer_requests(serving) : result;
-    status = result == CLF_OK ? EXIT_DONE : report_failure(result);
-    metrics_free(serving->service.metrics);
-    pool_free(serving->service.pool);
-    clf_engine_free(serving->engine);
-    languages_free(&serving->languages);
+    int status = result == CLF_OK ? EXIT_DONE : report_failure(result);
+    metrics_free(service->metrics);
+    routes_free(serving->routes);
     return status;
 }
 
@@ -159,20 +133,21 @@ static clf_status check_origin(const char *origin)
 
 static int serve(struct serving *serving)
 {
-    struct flags *flags = &serving->flags;
+    const struct flags *flags = &serving->flags;
     serving->service.cors = flags->cors;
-    flags->model = language_pair_parse(&serving->pair, flags->model);
-    clf_status result = check_origin(flags->cors);
+    clf_status result = models_parse(&serving->models, flags);
+    result = result == CLF_OK ? check_origin(flags->cors) : result;
     if (result == CLF_OK) {
         result = socket_bind(&serving->listening, flags->host != NULL ? flags->host : "127.0.0.1",
                              chosen(flags->port, DEFAULT_PORT));
     }
-    int status = result == CLF_OK ? setup_open_several(&serving->setup, flags) : report_failure(result);
+    int status = result == CLF_OK
+                     ? models_load(&serving->models, flags, request_is_over, SERVER_MOST_CONNECTIONS)
+                     : report_failure(result);
     if (status == EXIT_DONE) {
-        status = run_model(serving);
-        flags_release(flags);
-        setup_close(&serving->setup);
+        status = run_models(serving);
     }
+    models_free(&serving->models);
     if (serving->listening >= 0) {
         close(serving->listening);
     }
@@ -182,7 +157,7 @@ static int serve(struct serving *serving)
 int verb_serve(int argc, char **argv)
 {
     struct serving serving = {.listening = -1};
-    int status = flags_parse(&serving.flags, argc, argv, TAKES_MODEL | TAKES_DEVICES | TAKES_SERVE, help);
+    int status = flags_parse(&serving.flags, argc, argv, TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE, help);
     if (status < 0) {
         status = flags_operands(&serving.flags, 0, 0, "serve takes only flags");
     }
@@ -194,7 +169,7 @@ int verb_serve(int argc, char **argv)
 int verb_serve(int argc, char **argv)
 {
     struct flags flags;
-    int status = flags_parse(&flags, argc, argv, TAKES_MODEL | TAKES_DEVICES | TAKES_SERVE, help);
+    int status = flags_parse(&flags, argc, argv, TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE, help);
     if (status >= 0) {
         return status;
     }

@@ -25,6 +25,7 @@ struct translation_request {
     double confidence; /* of is_auto: 0 to 100 */
     int alternatives;
     const struct language *source, *target;
+    struct route route;
 };
 
 /* Checks that a language is given, as text. */
@@ -96,9 +97,9 @@ static int find_languages(struct translation_request *request, const struct serv
     const char *target = json_string_value(json_object_get(fields->object, "target"));
     request->is_auto = strcasecmp(source, "auto") == 0;
     if (request->is_auto) {
-        request->source = detection_source(&request->confidence, service->languages, request->array, answer);
+        request->source = detection_source(&request->confidence, service->routes, request->array, answer);
     } else {
-        request->source = languages_get(service->languages, source);
+        request->source = routes_get(service->routes, source);
         if (request->source == NULL) {
             *answer = refuse_code(source);
         }
@@ -106,7 +107,7 @@ static int find_languages(struct translation_request *request, const struct serv
     if (request->source == NULL) {
         return 0;
     }
-    request->target = languages_get(service->languages, target);
+    request->target = routes_get(service->routes, target);
     if (request->target == NULL) {
         *answer = refuse_code(target);
     }
@@ -129,10 +130,11 @@ static int check_format(const struct fields *fields, struct answer *answer)
     return 0;
 }
 
-static int check_pair(const struct translation_request *request, struct answer *answer)
+static int find_route(struct translation_request *request, const struct service *service,
+                      struct answer *answer)
 {
     const struct language *source = request->source, *target = request->target;
-    if (languages_are_pair(source, target)) {
+    if (routes_find(&request->route, service->routes, source, target)) {
         return 1;
     }
     *answer = endpoints_error(400, "%s (%s) is not available as a target language from %s (%s)", target->name,
@@ -156,7 +158,7 @@ static int read_request(struct translation_request *request, const struct servic
         return 0;
     }
     return find_languages(request, service, fields, answer) && check_format(fields, answer) &&
-           check_pair(request, answer);
+           find_route(request, service, answer);
 }
 
 /* The result for the texts, or for the only text of a request whose q is a string. */
@@ -205,18 +207,19 @@ static struct answer fail(const struct service *service, clf_status status)
 
 static struct answer run(struct service *service, const struct translation_request *request)
 {
-    struct texts texts = {request->array, request->source, request->target};
-    json_t *best = NULL, *others = NULL;
-    clf_status status = CLF_OK;
-    if (request->source == request->target) {
-        best = json_incref(request->array);
-        others = request->alternatives > 0 ? empty_lists(request) : NULL;
-    } else {
-        status = texts_translate(&best, service->pool, &texts);
-        if (status == CLF_OK && request->alternatives > 0) {
-            status = texts_alternatives(&others, service->pool, &texts, request->alternatives, best);
+    const struct route *route = &request->route;
+    const struct texts texts = {request->array, route};
+    json_t *best = NULL, *before = NULL, *others = NULL;
+    clf_status status = texts_translate(&best, &before, &texts);
+    if (status == CLF_OK && request->alternatives > 0) {
+        if (route->count == 0) {
+            others = empty_lists(request);
+        } else {
+            const struct hop *last = &route->hops[route->count - 1];
+            status = texts_alternatives(&others, before, last, request->alternatives, best);
         }
     }
+    json_decref(before);
     if (status != CLF_OK) {
         json_decref(best);
         return fail(service, status);

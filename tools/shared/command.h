@@ -42,9 +42,17 @@ int verb_bleu(int argc, char **argv);
 int verb_wer(int argc, char **argv);
 int verb_serve(int argc, char **argv);
 
+/* The values of a flag that may be repeated. */
+enum { MOST_FLAG_VALUES = 64 };
+struct flag_values {
+    const char *items[MOST_FLAG_VALUES];
+    int count;
+};
+
 /* Flags with the same meaning in every verb. */
 struct flags {
     const char *model;
+    struct flag_values models; /* serve */
     const char *device;
     const char *output;
     const char *target; /* the translation for attend */
@@ -124,6 +132,7 @@ enum {
     TAKES_REFERENCES = 1 << 18, /* lines to compare with */
     TAKES_REPORT = 1 << 19,     /* devices */
     TAKES_SERVE = 1 << 20,
+    TAKES_MODELS = 1 << 21, /* -m with several models */
 };
 
 /* Parses the arguments of a verb. Returns -1 to continue, or an exit status after --help or after reporting
@@ -153,8 +162,8 @@ struct setup {
 /* Opens the device and the model. --verbose prints the device and enables profiling. Returns an exit status;
  * on failure nothing is left open. */
 int setup_open(struct setup *setup, const struct flags *flags);
-/* Opens the devices that flags->device names and loads the model on each. A device that fails is skipped with
- * a warning unless all fail. */
+/* Opens the devices that flags->device names and, if flags->model is set, loads the model on each. A device
+ * that fails is skipped with a warning unless all fail. */
 int setup_open_several(struct setup *setup, const struct flags *flags);
 /* Creates a translator over the setup's models with the options of flags->translate. */
 clf_status setup_translator(struct clf_translator **out, const struct setup *setup,

@@ -8,6 +8,8 @@
 #define A_MODEL              "a model folder, an Argos Translate package (.argosmodel) or an OpenAI model (.pt)"
 const struct flag flag_table[] = {
     {"model", 'm', TAKES_MODEL, FLAG_TEXT, FIELD(model), "MODEL", A_MODEL " (required)"},
+    {"model", 'm', TAKES_MODELS, FLAG_LIST, FIELD(models), "[NAME=][SRC-TGT:]MODEL",
+     A_MODEL "; repeat the flag for several models (required)"},
     {"model", 'm', TAKES_BENCH | TAKES_TUNE, FLAG_TEXT, FIELD(model), "MODEL", A_MODEL " (the demo model)"},
     {"output", 'o', TAKES_OUTPUT, FLAG_TEXT, FIELD(output), "FILE",
      "HTML page to write; an existing file that is not a page is never overwritten; - is standard output "
@@ -113,7 +115,8 @@ const struct flag flag_table[] = {
      "instruction set level of the kernels; auto: the highest one ($CLFORMER_INSTRUCTIONS, or auto)"},
     {"precision", 0, TAKES_BENCH | TAKES_TUNE, FLAG_CHOICE, FIELD(model_options.precision),
      "|fp32|fp16|bf16|int8", "precision of weights and matrix multiplications (fp32)"},
-    {"precision", 0, TAKES_MODEL, FLAG_CHOICE, FIELD(model_options.precision), "auto|fp32|fp16|bf16|int8",
+    {"precision", 0, TAKES_MODEL | TAKES_MODELS, FLAG_CHOICE, FIELD(model_options.precision),
+     "auto|fp32|fp16|bf16|int8",
      "precision of weights and matrix multiplications; auto: the precision of a converted model, int8 for an "
      "int8 CTranslate2 folder, otherwise fp32 (auto)"},
     {"precision", 0, TAKES_CONVERT, FLAG_CHOICE, FIELD(model_options.precision), "|fp32|fp16|bf16|int8",

@@ -139,6 +139,12 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
         *(int *)field = 1;
     } else if (flag->kind == FLAG_TEXT) {
         memcpy(field, &value, sizeof value);
+    } else if (flag->kind == FLAG_LIST) {
+        struct flag_values *values = (struct flag_values *)field;
+        if (values->count == MOST_FLAG_VALUES) {
+            return report_wrong_call("--%s: is given more than %d times", flag->name, MOST_FLAG_VALUES);
+        }
+        values->items[values->count++] = value;
     } else if (flag->kind == FLAG_COUNT) {
         long count = strtol(value, &end, 10);
         if (end == value || *end != '\0' || errno != 0 || count < 0 || count > INT_MAX) {
@@ -262,9 +268,9 @@ static int parse_flag(struct flags *flags, int *index, int argc, char **argv, in
  * verbs that run a model. */
 static clf_precision default_precision(int takes)
 {
-    return (takes & TAKES_CONVERT) ? CLF_PRECISION_INT8
-           : (takes & TAKES_MODEL) ? CLF_PRECISION_AUTO
-                                   : CLF_PRECISION_FP32;
+    return (takes & TAKES_CONVERT)                  ? CLF_PRECISION_INT8
+           : (takes & (TAKES_MODEL | TAKES_MODELS)) ? CLF_PRECISION_AUTO
+                                                    : CLF_PRECISION_FP32;
 }
 
 int flags_parse(struct flags *flags, int argc, char **argv, int takes, const char *help)
@@ -293,7 +299,8 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
         return report_wrong_call(
             "--device: is empty; give an index or a part of a name, as shown by `clformer devices`");
     }
-    if ((takes & TAKES_MODEL) && (flags->model == NULL || flags->model[0] == '\0')) {
+    int lacks_model = (takes & TAKES_MODEL) && (flags->model == NULL || flags->model[0] == '\0');
+    if (lacks_model || ((takes & TAKES_MODELS) && flags->models.count == 0)) {
         return report_wrong_call("%s: requires a model; add -m MODEL", argv[0]);
     }
     return -1;
@@ -333,6 +340,13 @@ static const char *value_of(char *text, size_t size, const struct flags *flags, 
     int number = -1;
     if (flag->kind == FLAG_TEXT) {
         memcpy(&word, field, sizeof word);
+    } else if (flag->kind == FLAG_LIST) {
+        const struct flag_values *values = (const struct flag_values *)field;
+        size_t used = 0;
+        for (int i = 0; i < values->count && used < size; i++) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? " " : "", values->items[i]);
+        }
+        word = values->count > 0 ? text : NULL;
     } else if (flag->kind >= FLAG_REAL) {
         memcpy(&real, field, sizeof real);
         snprintf(text, size, "%.17g", real);
