@@ -244,8 +244,8 @@ static inline void add_weighted(struct block *sums, const struct place *at, stru
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* memory: see place_in(). It is a parameter because PoCL 3.1 gives arrays declared in a kernel of this size one address
- * for all threads. */
+/* memory: divided by place_in(). It is a parameter because PoCL 3.1 places arrays declared in a kernel of this size
+ * at the same address for all threads. */
 GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTION_ARGUMENTS)
 {
     struct place at = place_in(memory);

@@ -115,7 +115,7 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
     return words;
 }
 
-/* Returns the floats of a layer's vectors, including those that it does not have. */
+/* Returns the number of floats of a layer's vectors, including vectors that the layer does not have. */
 static int64_t count_vectors(const struct clf__layer *layer)
 {
     const struct clf__linear *linears[LINEARS];

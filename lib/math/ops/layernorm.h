@@ -23,7 +23,7 @@ clf_status clf__layernorm_forward(struct clf__tensor y,       /* (N, D) */
  * the row is too long. */
 int clf__layernorm_held(int columns);
 
-/* Returns the floats of scratch that clf__layernorm_backward() needs. */
+/* Returns the number of floats of scratch memory that clf__layernorm_backward() needs. */
 size_t clf__layernorm_backward_scratch(int rows, int columns);
 
 /* dx = the gradient of x, overwritten; dgamma and dbeta are added to; mean and variance are recomputed
