@@ -28,7 +28,7 @@ struct step_work {
 #endif
 };
 
-/* Keys and values in a cache, from the columns of a head on. */
+/* Keys and values in a cache, starting at the columns of a head. */
 struct cached {
     const __global cache_element *k, *v;
     int k_stride, v_stride;

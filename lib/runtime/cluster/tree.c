@@ -187,7 +187,7 @@ static void unpack_bf16(float *out, const uint16_t *values, size_t count)
     }
 }
 
-/* Packs `count` values into a flight's buffer, from number `first` on. */
+/* Packs `count` values into a flight's buffer, starting at number `first`. */
 static void pack(const struct clf__tree_sum *sum, const struct clf__tree_flight *flight, size_t first,
                  const float *values, size_t count)
 {
