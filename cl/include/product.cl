@@ -63,7 +63,7 @@ static inline floatv stored_input(const __global weight_element *w, int input)
 #error "no such PRECISION"
 #endif
 
-/* Returns the elements of w for one output of a panel. */
+/* Returns the number of elements of w for one output of a panel. */
 static inline int panel_depth(int inputs)
 {
     return (inputs + INPUTS_TOGETHER - 1) / INPUTS_TOGETHER;

@@ -73,8 +73,8 @@ static inline struct wide wide_load_range(const __global float *x, int c, struct
     return WIDE(vload16(0, lanes));
 }
 
-/* Finds which of 16 words may give a value above the largest one, if their logits are `below` it: those
- * with -log(u) > -below, because g < -log(u). NaN may be included. */
+/* Returns whether any of 16 words may give a value above the largest one, if their logits are `below` it: -log(u) >
+ * -below is necessary, because g < -log(u). NaN may be included. */
 static inline int may_win(const uint16 *words, const float16 *below)
 {
     float16 threshold = exp16(*below < 0.0f ? *below : (float16)(0.0f)) * 1.0001f;

@@ -82,7 +82,7 @@ struct clf_translate_options {
     int suppressed_count;
     int renormalize;                   /* 1: apply log-softmax again after tokens were banned */
     int no_repeat_ngram_size;          /* no n-gram of this size occurs twice; 0: off */
-    int encoder_no_repeat_ngram_size;  /* no n-gram of this size of the source occurs; 0: off */
+    int encoder_no_repeat_ngram_size;  /* no source n-gram of this size occurs; 0: off */
     double repetition_penalty;         /* as in transformers, above 0; 1: off */
     double encoder_repetition_penalty; /* as in transformers, above 0; 1: off */
     int alternatives;                  /* 1 to 128 translations that differ in the first token; 0: off */

@@ -72,7 +72,7 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
            same_heads(&layer->cross_attention.heads, heads);
 }
 
-/* Returns the bytes between rows of a matrix with this many columns. */
+/* Returns the number of bytes between rows of a matrix with this many columns. */
 static int row_bytes(enum clf__stage_rows rows, int columns, enum clf__precision precision)
 {
     if (rows < CLF__ROWS_FLOATS) {

@@ -19,7 +19,7 @@ clf_status clf__layernorm_forward(struct clf__tensor y,       /* (N, D) */
                                   struct clf__tensor beta,    /* (1, D) */
                                   enum clf__norm_kind kind, float eps);
 
-/* Returns the quads of a row that a work-item of the GPU variant holds (HELD of cl/rows/layernorm.cl); 0:
+/* Returns how many quads of a row a work-item of the GPU variant holds (HELD of cl/rows/layernorm.cl); 0:
  * the row is too long. */
 int clf__layernorm_held(int columns);
 
