@@ -48,8 +48,8 @@ KEY(CLF__WHOLE_NUMBER, "max-pairs", "N", BATCHES, max_pairs, 0, MANY, "0", FIXED
 KEY(CLF__WHOLE_NUMBER, "accumulate", "N", BATCHES, accumulate, 1, FEW, "1", FIXED,
     "batches per update, or per micro-batch (1)")
 KEY(CLF__WHOLE_NUMBER, "micro-batches", "N", BATCHES, micro_batches, 1, 65536, "1", FIXED,
-    "parts of an update, whose gradients are summed in a fixed tree: any number of ranks that divides it "
-    "gives the same bits (1)")
+    "parts of an update, whose gradients are summed in a fixed tree: any number of ranks that divides N "
+    "gives bit-identical results (1)")
 KEY(CLF__SWITCH, "fast-reduce", NULL, BATCHES, fast_reduce, 0, 0, "false", FREE,
     "sum gradients in the fastest order: the result then depends on the number of ranks (false)")
 KEY(CLF__WORD, "reduce-precision", "fp32|bf16", BATCHES, reduce_precision, 0, 0, "fp32", FIXED,
@@ -57,7 +57,7 @@ KEY(CLF__WORD, "reduce-precision", "fp32|bf16", BATCHES, reduce_precision, 0, 0,
     "micro-batch and their sums, in the same way for any number of ranks (fp32)")
 KEY(CLF__SWITCH, "shard-optimizer", NULL, BATCHES, shard_optimizer, 0, 0, "false", FREE,
     "shard the optimizer's state: each rank updates its share of the weights and sends it to the others; "
-    "less memory, the same bits (false)")
+    "saves memory without changing the result (false)")
 KEY(CLF__SWITCH, "count-padding", NULL, BATCHES, count_padding, 0, 0, "false", FIXED,
     "batch-tokens counts padding: each line of a batch counts as much as the longest (false)")
 
