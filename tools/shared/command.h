@@ -16,7 +16,7 @@ enum verb_ranks {
     AS_RANKS   /* the ranks work together */
 };
 
-/* A verb; `run` gets the arguments from the verb on. */
+/* A verb; `run` receives the arguments, starting with the verb. */
 struct verb {
     const char *name;
     const char *summary;

@@ -231,7 +231,7 @@ const struct flag flag_table[] = {
     {"target-prefix", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(target_prefix), "TEXT",
      "text that every translation begins with (none)"},
     {"target-prefix-file", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(target_prefix_file), "FILE",
-     "file whose lines are the beginnings of the translations; an empty line is no prefix (none)"},
+     "file with the target prefix of each line; an empty line sets no prefix (none)"},
     {"alternatives", 0, TAKES_TEXTS, FLAG_COUNT, FIELD(alternatives), "N",
      "print N translations per line, which continue the prefix with each of the N most probable tokens (0)"},
     {"tokens", 0, TAKES_LINES | TAKES_BENCH, FLAG_SWITCH, FIELD(tokens), NULL,

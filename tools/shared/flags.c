@@ -25,7 +25,7 @@ static int is_taken(const struct flag *flag, int takes)
     return flag->takes == 0 || (flag->takes & takes) != 0;
 }
 
-enum { HELP_COLUMN = 42, HELP_WIDTH = 100 }; /* first column of the meanings, and maximum line width */
+enum { HELP_COLUMN = 42, HELP_WIDTH = 100 }; /* column where help texts start, and maximum line width */
 
 static void print_meaning(FILE *file, const char *meaning)
 {
@@ -46,7 +46,8 @@ static void print_meaning(FILE *file, const char *meaning)
     putc('\n', file);
 }
 
-/* Prints the value of a flag from a column on; a long list of choices is wrapped. Returns the next column. */
+/* Prints the value of a flag, starting at a column, and wraps a long list of choices. Returns the next
+ * column. */
 static int print_value(FILE *file, int column, const char *value)
 {
     enum { INDENT = 10 };
@@ -68,7 +69,7 @@ void help_print_flag(FILE *file, char letter, const char *name, const char *valu
     const char before[] = {'-', letter, ',', '\0'};
     int width = fprintf(file, "  %3s --%s%s", letter != 0 ? before : "", name, value != NULL ? " " : "");
     width = value != NULL ? print_value(file, width, value) : width;
-    if (width >= HELP_COLUMN) { /* too wide for the meaning */
+    if (width >= HELP_COLUMN) { /* no room for the help text on this line */
         putc('\n', file);
         width = 0;
     }

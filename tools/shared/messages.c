@@ -59,7 +59,8 @@ static void catch_again(void)
 void signals_catch(int stops_work)
 {
     for (int i = 0; stops_work && i < STOPS; i++) {
-        struct sigaction old; /* nohup ignores SIGHUP, a shell without job control SIGINT */
+        struct sigaction old; /* inherited: nohup ignores SIGHUP, a shell without job control ignores SIGINT
+                                 in the background */
         is_caught[i] = sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN;
         if (is_caught[i]) {
             catch_stop(i);
