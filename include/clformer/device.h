@@ -269,6 +269,7 @@ struct clf_device_peaks {
                                device has no instruction for them */
     double bf16_operations; /* multiply-adds of bf16 dot products, in the same way */
     double read_bytes;      /* bytes of a stream read from an array larger than all caches */
+    double fp16_operations; /* multiply-adds of fp16 matrix instructions, in the same way */
 };
 
 /**

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "shared/peaks.h"
 #include "shared/results.h"
 
 #define OP_SECONDS 0.1 /* duration of a case without --repeats, in seconds */
@@ -23,10 +24,7 @@ static double peak_of(const struct ops_job *job, const struct op_result *result)
 {
     clf_precision precision =
         result->by_weights ? job->call->flags.model_options.precision : CLF_PRECISION_FP32;
-    double own = precision == CLF_PRECISION_INT8   ? job->peaks->int8_operations
-                 : precision == CLF_PRECISION_BF16 ? job->peaks->bf16_operations
-                                                   : 0;
-    return own > 0 ? own : job->peaks->fma_operations;
+    return peak_operations(job->peaks, precision);
 }
 
 /* Rates are those of the fastest repeat, like the peaks, because other work on the machine only adds time. */
@@ -75,10 +73,7 @@ static int report_op(void *user, const struct op_result *result)
 static int report_peaks(struct ops_job *job)
 {
     json_t *row = bench_row(job->call, job->device, "peaks");
-    json_t *peaks =
-        json_pack("{s:f, s:f, s:f, s:f}", "fma_operations_per_second", job->peaks->fma_operations,
-                  "int8_operations_per_second", job->peaks->int8_operations, "bf16_operations_per_second",
-                  job->peaks->bf16_operations, "read_bytes_per_second", job->peaks->read_bytes);
+    json_t *peaks = peaks_object(job->peaks);
     int failed = json_object_update(row, peaks) != 0;
     json_decref(peaks);
     if (failed) {

@@ -18,6 +18,7 @@
 #include "runtime/program/report.h"
 #include "runtime/tuning/levels.h"
 #include "shared/command.h"
+#include "shared/peaks.h"
 
 /* Returns a text, or "" if it is not UTF-8. */
 static json_t *text_of(const char *text)
@@ -172,11 +173,7 @@ static clf_status measure_peaks(json_t *object, struct clf_device *device)
 {
     const struct clf_device_peaks *peaks;
     CLF__TRY(clf_device_measure_peaks(&peaks, device));
-    json_object_set_new(object, "peaks",
-                        json_pack("{s:f, s:f, s:f, s:f}", "fma_operations_per_second", peaks->fma_operations,
-                                  "int8_operations_per_second", peaks->int8_operations,
-                                  "bf16_operations_per_second", peaks->bf16_operations,
-                                  "read_bytes_per_second", peaks->read_bytes));
+    json_object_set_new(object, "peaks", peaks_object(peaks));
     return CLF_OK;
 }
 
