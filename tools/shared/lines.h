@@ -6,7 +6,7 @@
 
 #include <clformer/translator.h>
 
-enum { LINE_BYTES_KEPT = 1 << 22 }; /* bytes of one line; longer than any model's input */
+enum { LINE_BYTES_KEPT = 1 << 22 }; /* maximum bytes kept of a line; longer than any model's input */
 
 struct line_reader {
     const char *name; /* for messages */

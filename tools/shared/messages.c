@@ -17,7 +17,7 @@ static atomic_int continued;            /* SIGCONT has arrived */
 static int is_pipe_known, ends_by_pipe; /* SIGPIPE was not ignored at the start of the process */
 static int is_output_closed;            /* the reader of standard output is gone */
 
-/* A second signal of any number ends the process at once. */
+/* A second signal, whichever it is, ends the process at once. */
 static void ask_to_stop(int signal_number)
 {
     if (interrupted != 0) {
@@ -44,8 +44,8 @@ static void catch_stop(int i)
     sigaction(stops[i], &action, NULL);
 }
 
-/* When it first compiles, LLVM replaces the handlers by one that deletes the files that it is writing, which
- * makes compilations fail. */
+/* Installs the handlers again. LLVM replaces them at its first compilation by a handler that deletes the
+ * files that LLVM is writing, which makes compilations fail. */
 static void catch_again(void)
 {
     for (int i = 0; i < STOPS; i++) {
@@ -155,7 +155,7 @@ int report_failure(clf_status status)
         return print_interrupted(clf_last_error());
     }
     if (interrupted !=
-        0) { /* a failure may result from the signal: LLVM deletes the files that it is writing */
+        0) { /* the signal may have caused the failure: LLVM deletes the files that it is writing */
         return report_interrupted();
     }
     fprintf(stderr, "clformer: %s\n", clf_last_error());
@@ -167,7 +167,7 @@ int report_wrong_call(const char *format, ...)
     char sentence[CLF__ERROR_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 overlooks va_start() */
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 does not recognise va_start() */
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     if (told_by != NULL) {

@@ -72,7 +72,7 @@ static clf_status lock(int descriptor, const struct part *part)
     return CLF_OK;
 }
 
-/* Opens or creates the file; *is_new: it was created. */
+/* Opens or creates the file. *is_new: 1 if it was created. */
 static clf_status open_file(struct part *part, int *is_new)
 {
     int descriptor = open(part->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -6,8 +6,8 @@
 
 #include "shared/command.h"
 
-/* If the process is one of several ranks, makes a failure before ranks_join() a failure of all ranks, which
- * one of them prints. */
+/* If the process is one of several ranks, turns a failure before ranks_join() into a failure of all ranks,
+ * which one of them prints. */
 void ranks_tell_failures(void);
 
 /* Joins the other ranks. Ranks other than 0 print no more log messages. Returns an exit status. */

@@ -19,7 +19,7 @@ json_t *result_ids(const int32_t *ids, int count);
 json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int count);
 
 /* Adds "cut_from", the length of a line before truncation (unless 0), and "error" (unless NULL). Returns NULL
- * for NULL. */
+ * if `object` is NULL. */
 json_t *result_remarks(json_t *object, int cut_from, const char *problem);
 /* Writes one object as a line and releases it. NULL means out of memory. */
 clf_status result_write(FILE *file, json_t *object);

@@ -21,7 +21,7 @@ struct stream {
     struct setup setup;
     struct line_reader readers[STREAM_SIDES];
     struct window windows[STREAM_SIDES]; /* with equal line counts */
-    int sides;                           /* number of inputs: 1, or 2 whose lines are paired */
+    int sides;                           /* number of inputs: 1, or 2 with paired lines */
     struct clf_translator *translator;
     void (*streamed)(int line, const char *text, size_t size,
                      void *payload); /* callback of clf_translate_options */
