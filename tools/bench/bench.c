@@ -31,7 +31,7 @@ static const char help[] =
     "  encode     the encoder; counts source tokens\n"
     "  translate  translation from text to text; counts generated tokens, including the end token\n"
     "  score      scoring of each line as its own translation\n"
-    "  serve      one call for each line of a batch, from as many threads, which share a translator\n"
+    "  serve      one call for each line of a batch, each from its own thread, with a shared translator\n"
     "  transcribe transcription of a recording (--work) with a Whisper model at temperature 0; --batch N\n"
     "             transcribes N copies at once, and --min-length N --max-length N generates N tokens per\n"
     "             window\n"

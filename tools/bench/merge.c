@@ -72,7 +72,7 @@ static int fits(const json_t *value, enum wanted wanted)
     }
 }
 
-/* Ends an error message with the invalid value. */
+/* Completes an error message with the invalid and the expected value. */
 static void report_misfit(const json_t *value, enum wanted wanted)
 {
     static const char *const types[] = {"an object", "a list", "text", NULL, NULL, "true", "false", "null"};

@@ -13,8 +13,8 @@
 #include "reference/top_k.h"
 #include "selftest/selftest.h"
 
-/* Makes rows of small integers that no precision rounds. Each row includes 127 and -127, so that its int8
- * scale is 1. */
+/* Makes rows of small integers, which every precision represents exactly. Each row includes 127 and -127, so
+ * that its int8 scale is 1. */
 static float *whole_rows(struct trial *trial, int rows, int columns)
 {
     float *values = trial_array(trial, (size_t)rows * (size_t)columns, sizeof *values);
@@ -67,7 +67,7 @@ static void gemm(struct trial *trial)
     }
 }
 
-/* dx = 0.5 dy W + residual in place, and twice dW += 0.5 dyᵀ x. */
+/* Checks dx = 0.5 dy W + residual in place, and dW += 0.5 dyᵀ x, twice. */
 static void gradient(struct trial *trial, int rows, int outputs, int inputs)
 {
     size_t x_count = (size_t)rows * (size_t)inputs, w_count = (size_t)outputs * (size_t)inputs;
@@ -349,7 +349,7 @@ static void local_attention(struct trial *trial)
     trial_compare(trial, y, expected);
 }
 
-/* Makes numbers that a cache of the type represents exactly. */
+/* Makes numbers that a cache of this type represents exactly. */
 static float *cached_numbers(struct trial *trial, enum clf__type type, size_t count, float scale)
 {
     float *values = trial_uniform(trial, count, scale);
@@ -359,7 +359,8 @@ static float *cached_numbers(struct trial *trial, enum clf__type type, size_t co
     return values;
 }
 
-/* Steps of one hypothesis in cache row 1: cached attention compared with attention over the whole history. */
+/* Decodes steps of one hypothesis in cache row 1, and compares cached attention with attention over the whole
+ * history. */
 static void attention_steps(struct trial *trial, enum clf__type type)
 {
     enum { STEPS = 5, CACHE_ROWS = 2 };

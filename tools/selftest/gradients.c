@@ -436,7 +436,7 @@ static void unfold_forward(struct trial *trial, const void *op)
     RUN(trial, clf__unfold_forward(u->y, u->x, u->width, u->step));
 }
 
-/* An odd number of rows, so that the last output row of a convolution extends beyond the end. */
+/* With an odd number of rows, the last output row of a convolution extends beyond the end of the input. */
 static void convolutions(struct trial *trial)
 {
     enum { R = 7, C = 19, W = 3 };
@@ -451,7 +451,7 @@ static void convolutions(struct trial *trial)
     }
 }
 
-/* The error of the differences is about 1e-5. */
+/* The finite differences have an error of about 1e-5. */
 const struct check selftest_gradient_checks[] = {
     {"gradients: norms", 0, CLF__PRECISION_FP32, 1e-3, norms},
     {"gradients: activations", 0, CLF__PRECISION_FP32, 1e-3, activations},

@@ -139,7 +139,7 @@ static void positions(struct trial *trial)
 static void embedding(struct trial *trial)
 {
     enum { V = 75 };
-    static const int32_t ids[ROWS] = {0, 74, 31, 64, V}; /* the last id is not a row */
+    static const int32_t ids[ROWS] = {0, 74, 31, 64, V}; /* the last id has no row */
     for (int i = 0; i < WIDTHS; i++) {
         int columns = widths[i];
         float *matrix = trial_uniform(trial, V * (size_t)columns, 1.0f);
@@ -157,7 +157,7 @@ static void embedding(struct trial *trial)
     }
 }
 
-/* Values, ids and statistics of two rows; the second row has banned ids. */
+/* Checks values, ids and statistics of two rows; the second row has banned ids. */
 static void top_k(struct trial *trial)
 {
     enum { V = 4097, K = 8, BANNED = 3, R = 2 };

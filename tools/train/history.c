@@ -10,8 +10,8 @@
 #include "shared/command.h"
 #include "shared/input.h"
 
-/* Limits for endless pipes, larger than any log. A line contains an update, and the recipe of the run or a
- * validation with its samples. */
+/* Limits for endless pipes, larger than any log. A line contains an update, and may contain the recipe of the
+ * run or a validation with samples. */
 enum { MOST_LINE_BYTES = 1 << 24, MOST_BYTES = 1 << 30 };
 static const struct clf__json_limits line_limits = {MOST_LINE_BYTES, 1 << 16};
 static const size_t most_kept_values =

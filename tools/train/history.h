@@ -17,10 +17,10 @@ struct train_history {
     size_t count, capacity;
 };
 
-/* Adds an object of the log, owned by the caller. A resumed run repeats some updates; the last occurrence
- * counts. `place` is used in messages ("FILE, line 3"). Returns an exit status. */
+/* Adds an object of the log; the caller keeps ownership. A resumed run repeats some updates; the last
+ * occurrence counts. `place` is used in messages ("FILE, line 3"). Returns an exit status. */
 int history_add(struct train_history *history, json_t *line, const char *place);
-/* Returns 1 if the line begins another run: with its first update, or in another folder. */
+/* Returns 1 if the line begins another run: it is the first update of a run, or has another folder. */
 int history_ends_before(const struct train_history *history, const json_t *line);
 /* Reads a log and appends its runs to an array; the caller frees each run with history_free() and then the
  * array, also after a failure. A log may be empty; a truncated last line is ignored. Runs are named after the

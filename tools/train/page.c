@@ -10,7 +10,7 @@
 
 enum { MOST_POINTS = 1200 }; /* maximum number of points per curve; a page shows no more */
 
-/* The updates that share one point of the page. */
+/* The updates that one point of the page represents. */
 struct bucket {
     double loss, nll, gradient_norm; /* means over the updates */
     double lowest, highest;          /* range of the loss */

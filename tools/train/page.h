@@ -1,4 +1,4 @@
-/* The page of the curves of one or more runs. */
+/* The page with the curves of one or more runs. */
 #ifndef CLF_TOOLS_TRAIN_PAGE_H
 #define CLF_TOOLS_TRAIN_PAGE_H
 

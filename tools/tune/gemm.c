@@ -1,6 +1,5 @@
-/* Measures GEMM with the shapes of a model. Parameters never change the results of native GEMM, to the last
- * bit.
- */
+/* Measures GEMM with the shapes of a model. The results of native GEMM are bit-identical for all values of
+ * the parameters. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
