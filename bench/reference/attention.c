@@ -26,7 +26,7 @@ double reference_attention_mask(const struct reference_attention *problem, int b
     return sum;
 }
 
-/* weights[j] = softmax over the keys of sequence b; all zero if every score is -inf. */
+/* Computes weights[j], the softmax over the keys of sequence b; all are zero if every score is -inf. */
 static void weigh(double *weights, const float *query, const float *k,
                   const struct reference_attention *problem, int b, int h, int i)
 {

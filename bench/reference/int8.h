@@ -1,10 +1,10 @@
-/* GEMM in 8 bits, element by element. */
+/* GEMM in int8, element by element. */
 #ifndef CLF_BENCH_REFERENCE_INT8_H
 #define CLF_BENCH_REFERENCE_INT8_H
 
 #include <stdint.h>
 
-/* Quantizes a row of activations to q (count) and returns its scale, as cl/include/operand_int8.cl. */
+/* Quantizes a row of activations to q (count) and returns its scale, like cl/include/operand_int8.cl. */
 float reference_quantize_row(int16_t *q, const float *x, int count);
 
 /* Quantizes the weights of one output to q (count) and returns their scale. */
