@@ -100,8 +100,9 @@ struct flags {
     /* bleu, wer */
     int words, lower_case;
     /* serve */
-    const char *host, *cors;
+    const char *host, *cors, *keys, *access_log;
     int port, grace, max_body, metrics;
+    int needs_key, most_requests, most_characters, most_texts, most_queued, wait, time_limit;
     /* Remaining arguments. */
     char **operands;
     int operand_count;
@@ -210,6 +211,10 @@ void log_to_stderr(const struct flags *flags);
  * SIGHUP set a flag that stops the work, except signals that the parent process ignored; otherwise they end
  * the process. */
 void signals_catch(int stops_work);
+/* Makes SIGHUP a request to reopen log files instead of a request to stop. Call after signals_catch(). */
+void signals_keep_hangup(void);
+/* Returns 1 once for each SIGHUP, or for several that arrive together. */
+int signals_take_hangup(void);
 /* Call at the end of standard input, which may be truncated: if Open MPI's mpirun is stopped, it closes the
  * standard input of its ranks and sends SIGCONT, but SIGTERM only a second later. Waits for that SIGTERM. */
 void signals_await_stop(void);

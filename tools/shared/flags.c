@@ -215,6 +215,12 @@ static void set_defaults(struct flags *flags)
         .port = -1,
         .grace = -1,
         .max_body = -1,
+        .most_requests = -1,
+        .most_characters = -1,
+        .most_texts = -1,
+        .most_queued = -1,
+        .wait = -1,
+        .time_limit = -1,
     };
     clf_device_options_init(&flags->device_options);
     clf_model_options_init(&flags->model_options);
