@@ -97,7 +97,7 @@ static void exchange(struct link *link)
     }
 }
 
-/* Adds a block of numbers repeatedly, on all ranks at once as in a training update. */
+/* Adds a block of numbers repeatedly, on all ranks at the same time, as in a training update. */
 static void add(struct link *link)
 {
     for (size_t first = 0; first + link->block <= link->floats; first += link->block) {

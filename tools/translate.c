@@ -49,7 +49,7 @@ static int translations_wanted(const struct stream *stream)
     return options->alternatives > 0 ? options->alternatives : options->n_best;
 }
 
-/* Returns an array with the aligned source token, or null, of each id. */
+/* Returns an array with the aligned source token, or null, for each id. */
 static json_t *alignment_array(const struct clf_hypothesis *hypothesis)
 {
     json_t *array = json_array();

@@ -91,7 +91,7 @@ void reference_attention_forward(double *y, double *maps, const float *q, const 
     free(weights);
 }
 
-/* Adds the gradients of one query. dscores is scratch (keys). */
+/* Adds the gradients of one query. dscores is scratch memory (keys). */
 static void differentiate_query(double *dq, double *dk, double *dv, double *drelative, const float *dy,
                                 const float *q, const float *k, const float *v, const double *weights,
                                 double *dscores, const struct reference_attention *problem, int b, int h,

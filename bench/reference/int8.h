@@ -10,7 +10,7 @@ float reference_quantize_row(int16_t *q, const float *x, int count);
 /* Quantizes the weights of one output to q (count) and returns their scale. */
 float reference_quantize_output(int8_t *q, const float *w, int count);
 
-/* Σ a[k] b[k] times the scales, bit-identical to the kernels. */
+/* Returns Σ a[k] b[k] times the scales, bit-identical to the kernels. */
 float reference_int8_dot(const int16_t *a, float a_scale, const int8_t *b, float b_scale, int count);
 
 #endif

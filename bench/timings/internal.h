@@ -1,4 +1,4 @@
-/* Declarations shared by this folder: the state of timing one op. */
+/* Declarations shared by this folder: the state while one op is timed. */
 #ifndef CLF_BENCH_TIMINGS_INTERNAL_H
 #define CLF_BENCH_TIMINGS_INTERNAL_H
 

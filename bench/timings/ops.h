@@ -37,7 +37,7 @@ struct op_shape {
 struct op_choice {
     enum clf__precision precision; /* of the weights */
     enum op_group group;
-    const struct op_shape *shapes; /* (shape_count) sizes that replace the group's usual cases */
+    const struct op_shape *shapes; /* (shape_count) sizes to time instead of the group's own cases */
     int shape_count;
     int least;                       /* minimum repeats of a case */
     double seconds;                  /* time limit for further repeats */

@@ -45,7 +45,7 @@ struct clf__tensor support_attention_operand(struct clf_device *device, int view
 struct clf__attention_call support_attention_call(struct clf_device *device,
                                                   const struct attention_problem *problem);
 
-/* Copies the keys to a device in their type. */
+/* Copies the keys to a device, in key_type. */
 struct clf__tensor support_attention_keys(struct clf_device *device, const struct attention_problem *problem);
 
 /* Runs attention with the operands of the problem and returns the output. */

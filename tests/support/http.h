@@ -21,7 +21,7 @@ struct http_server {
 void http_pause(void);
 /* Starts the command on any free port and reads the port from its standard error. */
 struct http_server http_start(const char *flags);
-/* Sends the process a signal; returns its exit status. */
+/* Sends a signal to the server; returns the server's exit status. */
 int http_stop(struct http_server *server, int number);
 /* Returns a connection, or -1 if it is refused. */
 int http_connect(int port);

@@ -160,7 +160,8 @@ static FILE *open_temporary(void)
     return file;
 }
 
-/* Opens a pipe whose ends are closed when the child executes the command; -1 if not wanted. */
+/* Opens a pipe whose ends are closed when the child executes the command. Both ends are -1 if no pipe is
+ * wanted. */
 static void open_pipe(int ends[2], int wanted)
 {
     ends[0] = ends[1] = -1;

@@ -28,7 +28,7 @@ struct process {
     const char *output_path; /* redirects standard output; may be NULL */
     int keeps_kernels;       /* 1: clformer's kernel cache is enabled, in addition to the driver's */
     int has_closed_output;   /* standard output is a pipe without a reader */
-    int closed[3];           /* non-zero: standard input, output, error is closed */
+    int closed[3];           /* non-zero: standard input, output or error, respectively, is closed */
     int signal_when_started; /* signal to send after the first output on standard error, while the input is
                                 still open; 0: none */
 };
@@ -51,10 +51,10 @@ struct coprocess {
     char *received; /* output that has not been returned yet */
     size_t size;
     FILE *error_file; /* its standard error */
-    char *errors;     /* its standard error after it ended */
+    char *errors;     /* its standard error, after the command ended */
 };
 struct coprocess coprocess_start(const char *arguments);
-/* coprocess_start() with another program, launcher and environment. */
+/* Like coprocess_start(), with another program, launcher and environment. */
 struct coprocess coprocess_start_by(const struct process *process, const char *arguments);
 void coprocess_write(struct coprocess *coprocess, const char *text);
 /* Returns the next line with its newline; fails after five minutes. Freed by support_free_all(). */

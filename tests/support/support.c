@@ -102,7 +102,7 @@ static struct clf_device *device_of(struct clf_device_options options)
         device = same;
     }
     /* Devices are never closed: an exit handler would run after the thread-local data of Oclgrind and PoCL's
-     * LLVM are destroyed, and crash. */
+     * LLVM has been destroyed, and would crash. */
     devices[device_count].options = options;
     devices[device_count].device = device;
     return devices[device_count++].device;

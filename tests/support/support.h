@@ -46,7 +46,7 @@ struct clf_device *support_matrix_device(void);
 int support_first_variant(void);
 int support_last_variant(void);
 
-/* Runs a body once per kernel variant. */
+/* Runs the loop body once per kernel variant. */
 #define FOR_EACH_VARIANT(device)                                                                             \
     for (int support_variant = support_first_variant(); support_variant <= support_last_variant();           \
          support_variant++)                                                                                  \
@@ -69,7 +69,7 @@ float *support_uniform_array(struct support_random *random, size_t count, float 
  * teardown. */
 void *support_array(size_t count, size_t size);
 
-/* Creates a tensor that fills its buffer, with `values`, or with NaN (F32, F16) or INT32_MIN (I32) if NULL.
+/* Creates a tensor that fills its buffer, with `values`, or, if NULL, with NaN (F32, F16) or INT32_MIN (I32).
  * F16 values are passed and read as floats. */
 struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type, int rows, int columns,
                                   const void *values);
@@ -79,8 +79,8 @@ float *support_read(struct clf__tensor tensor);
 float *support_round_halves(const float *values, size_t count);
 int32_t *support_read_integers(struct clf__tensor tensor);
 
-/* Fails unless ||actual - expected|| / ||expected|| <= tolerance without NaN in actual; reports the largest
- * difference. */
+/* Fails unless ||actual - expected|| / ||expected|| <= tolerance and no actual value is NaN; reports the
+ * largest difference. */
 #define assert_close(actual, expected, count, tolerance)                                                     \
     support_assert_close((actual), (expected), (count), (tolerance), __FILE__, __LINE__)
 void support_assert_close(const float *actual, const double *expected, size_t count, double tolerance,

@@ -51,7 +51,7 @@ static const char help[] =
     "  $ clformer bench --stage gemm --precision fp16 --shape 2048x512x512,64x512x512\n"
     "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
 
-/* Returns 1 if flags are set that apply only to a single stage. */
+/* Returns 1 if flags that apply only to a single stage are set. */
 static int names_case(const struct flags *flags)
 {
     return flags->batches != NULL || flags->beams != NULL || flags->shapes != NULL ||

@@ -113,7 +113,7 @@ int bench_merge_run(struct bench_call *call);
 
 /* Returns the description of a device for a report, without rows. */
 json_t *bench_device_object(const struct bench_call *call, const struct clf_device_info *info);
-/* Writes the page of a single stage. Returns an exit status. */
+/* Writes a page with the rows of a single stage. Returns an exit status. */
 int bench_stage_page(const struct bench_call *call);
 
 /* Prints the report of the devices as a table, or as JSON with --json, and writes --html. Takes ownership

@@ -147,7 +147,7 @@ static void release_case(struct stage_case *one)
     clf_translator_free(one->translator);
 }
 
-/* Adds the maximum number of tokens and lines per batch to a row. The stage encode has no limits. */
+/* Adds the maximum number of tokens and lines per batch to a row. The stage encode has no such limits. */
 static int add_batch_size(json_t *row, const struct stage_case *one)
 {
     if (one->session != NULL) {

@@ -1,5 +1,5 @@
-/* Times a decoding step relative to a stream read: the time of a step with few rows is limited by reading the
- * weights. */
+/* Times a decoding step relative to a stream read: most of the time of a step with few rows is spent on
+ * reading the weights. */
 #include "bench/bench.h"
 #include "model/model.h"
 #include "model/transformer.h"

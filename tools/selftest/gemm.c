@@ -34,7 +34,7 @@ static float *exact_rows(struct trial *trial, int rows, int columns)
                : whole_rows(trial, rows, columns);
 }
 
-/* y = relu(0.5 x Wᵀ + bias) + residual */
+/* Checks y = relu(0.5 x Wᵀ + bias) + residual. */
 static void product(struct trial *trial, int rows, int outputs, int inputs)
 {
     size_t count = (size_t)rows * (size_t)outputs;
@@ -102,8 +102,8 @@ static void gradients(struct trial *trial)
     }
 }
 
-/* Top-k after the output projection; the last row has banned ids. The operands are integers, so the logits
- * are exact and many are equal; equal logits must be ordered by id. */
+/* Checks top-k after the output projection; the last row has banned ids. The operands are integers, so the
+ * logits are exact and many are equal; equal logits must be ordered by id. */
 enum { PROJECTED = 9, VOCABULARY = 1300, D_MODEL = 40, CANDIDATES = 8, BANNED = 3 };
 static const int32_t banned_ids[BANNED] = {0, 77, VOCABULARY - 1};
 static const int32_t banned_offsets[PROJECTED + 1] = {[PROJECTED] = BANNED};
@@ -212,7 +212,8 @@ static void batched_products(struct trial *trial)
 enum { HEADS = 2, WIDTH = 24, COLUMNS = HEADS * WIDTH, SEQUENCES = 2 };
 static const float score_scale = 0.25f;
 
-/* Two sequences of different lengths, with and without a causal mask; the second one has masked keys. */
+/* Checks two sequences of different lengths, with and without a causal mask; the second sequence has masked
+ * keys. */
 static void attend(struct trial *trial, const int32_t *ranges, int causal)
 {
     int rows = ranges[4] + ranges[5], keys = ranges[6] + ranges[7];
@@ -269,7 +270,7 @@ static void attention(struct trial *trial)
     attend(trial, cross, 0);
 }
 
-/* Attention weights of two sequences with few queries: the mean probability over all heads. */
+/* Checks attention weights, the mean probability over all heads, of two sequences with few queries. */
 static void attention_weights(struct trial *trial)
 {
     enum { ROWS = 5, KEYS = 103, MOST_QUERIES = 3, MOST_KEYS = 70 };
@@ -308,7 +309,7 @@ static void attention_weights(struct trial *trial)
     trial_compare(trial, y, expected);
 }
 
-/* Attention within a window, compared with attention under a mask. */
+/* Compares attention within a window with attention under a mask. */
 static void local_attention(struct trial *trial)
 {
     enum { ROWS = 45, MOST = 40, RADIUS = 7, REACH = 5 };

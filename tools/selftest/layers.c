@@ -94,7 +94,7 @@ static void attend(float *context, const float *query, const float *keys, const 
     }
 }
 
-/* Each row attends to its cache row up to its own position. */
+/* Computes attention of each row to its cache row, up to the row's position. */
 static void attend_history(float *context, const float *projected, const struct step *step)
 {
     float query[ROWS * KEYS], keys[ROWS * POSITIONS * KEYS], values[ROWS * POSITIONS * VALUES];
@@ -253,7 +253,7 @@ static void decoder_layer(struct trial *trial)
     clf__layer_free(&layer);
 }
 
-/* Compares the single launch with one launch per op, bit for bit. */
+/* Checks that a single launch and one launch per op give bit-identical results. */
 static void decoder_layer_rounded(struct trial *trial)
 {
     for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_INT8; precision++) {

@@ -40,7 +40,7 @@ int trial_integer(struct trial *trial, int bound);
 struct clf__tensor trial_tensor(struct trial *trial, enum clf__type type, int rows, int columns,
                                 const void *values);
 struct clf__tensor trial_floats(struct trial *trial, int rows, int columns, const float *values);
-/* Creates a weight of trial->precision with these values; NULL after a failure. */
+/* Creates a weight in trial->precision with these values; NULL after a failure. */
 struct clf__weight *trial_weight(struct trial *trial, int outputs, int inputs, const float *values);
 /* Creates a zero weight for training, with GEMM in trial->precision. */
 struct clf__weight *trial_zero_weight(struct trial *trial, int outputs, int inputs);

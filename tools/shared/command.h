@@ -55,14 +55,14 @@ struct flags {
     struct flag_values models; /* serve */
     const char *device;
     const char *output;
-    const char *target; /* the translation for attend */
+    const char *target; /* attend: the translation to show */
     struct clf_device_options device_options;
     struct clf_translate_options translate; /* valid after flags_apply() */
     int quiet, verbose, json;
     int report; /* devices */
     int resume;
     struct clf_model_options model_options;
-    /* Flags that override the model's own values; negative or NULL if not given. */
+    /* Flags that override the values of the model; negative or NULL if not given. */
     int beam, beam_groups, n_best, alternatives, min_length, max_length, batch_tokens, renormalize;
     int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
     double length_penalty, coverage_penalty, diversity_penalty; /* NaN: not given */
@@ -171,7 +171,7 @@ clf_status setup_translator(struct clf_translator **out, const struct setup *set
                             const struct flags *flags);
 /* Prints the batch size of a translator on stderr, one line per device. */
 void print_batch_sizes(struct clf_translator *translator);
-/* Prints the work of each device on stderr if there are several. */
+/* Prints the work of each device on stderr if there are several devices. */
 void print_device_shares(const struct setup *setup, struct clf_translator *translator);
 void setup_close(struct setup *setup);
 
@@ -213,7 +213,7 @@ void log_to_stderr(const struct flags *flags);
 void signals_catch(int stops_work);
 /* Makes SIGHUP a request to reopen log files instead of a request to stop. Call after signals_catch(). */
 void signals_keep_hangup(void);
-/* Returns 1 once for each SIGHUP, or for several that arrive together. */
+/* Returns 1 once after each SIGHUP, or once for several that arrive together. */
 int signals_take_hangup(void);
 /* Call at the end of standard input, which may be truncated: if Open MPI's mpirun is stopped, it closes the
  * standard input of its ranks and sends SIGCONT, but SIGTERM only a second later. Waits for that SIGTERM. */

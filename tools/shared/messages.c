@@ -52,7 +52,7 @@ static void (*handler_of(int i))(int)
 static void catch_stop(int i)
 {
     struct sigaction action = {.sa_handler = handler_of(i)};
-    /* A second signal to stop ends the process. */
+    /* A second stop signal ends the process. */
     action.sa_flags = action.sa_handler == ask_to_stop ? (int)SA_RESETHAND : (int)SA_RESTART;
     sigaction(stops[i], &action, NULL);
 }
@@ -150,7 +150,7 @@ int signals_finish(int status)
     return status;
 }
 
-/* Printed once, even if several calls fail. */
+/* Prints the message only once, even if several calls fail. */
 static int print_interrupted(const char *message)
 {
     static int is_printed;

@@ -8,7 +8,7 @@
 /* attend.html, bench.html and train.html, embedded by CMake. */
 extern const unsigned char attend_template[], bench_template[], train_template[];
 
-/* Prints the replacement of a name (`length` capital letters) between two @. Returns an exit status. */
+/* Prints the text that replaces a name (`length` capital letters) between two @. Returns an exit status. */
 typedef int page_field(FILE *file, const void *context, const char *name, size_t length);
 
 struct page {

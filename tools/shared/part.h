@@ -15,9 +15,9 @@ enum { PART_INPUTS = 2 };
 
 /* The progress of an output. */
 struct part_state {
-    long long lines;              /* finished lines of each input */
+    long long lines;              /* number of finished lines of each input */
     long long failed, cut;        /* number of finished lines that failed, and that were truncated */
-    uint64_t inputs[PART_INPUTS]; /* FNV-1a hash of the finished lines of each input */
+    uint64_t inputs[PART_INPUTS]; /* FNV-1a hash of each input's finished lines */
 };
 
 /* Close with part_close(), also after a failure. A zeroed struct is closed. */

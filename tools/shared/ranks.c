@@ -98,7 +98,7 @@ static int open_own(struct setup *setup, const struct flags *flags, int place)
     }
     its.device = *selector != '\0' ? selector : flags->device;
     int result = flags->model != NULL ? setup_open_several(setup, &its) : setup_open(setup, &its);
-    log_to_stderr(flags); /* setup_open() passed `its`, which goes out of scope */
+    log_to_stderr(flags); /* replaces the pointer to `its`, set by setup_open() */
     return result;
 }
 

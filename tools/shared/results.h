@@ -8,7 +8,7 @@
 
 #include <clformer/clformer.h>
 
-/* Returns null for a value that is not finite, because JSON has no such numbers. */
+/* Returns a number, or null if it is not finite, because JSON has no such numbers. */
 json_t *result_number(double value);
 /* Returns a string. If the text is not UTF-8 (a message may contain any path), non-ASCII bytes become
  * question marks. */

@@ -212,7 +212,7 @@ static int work_on_window(struct stream *stream)
         return EXIT_FAILED;
     }
     if (status != CLF_OK && signals_interrupted(NULL)) {
-        return EXIT_DONE; /* run_windows() reports it */
+        return EXIT_DONE; /* run_windows() reports the interrupt */
     }
     stream->failure = clf__failure_keep(status);
     return status == CLF_OK ? EXIT_DONE : EXIT_FAILED;
@@ -266,7 +266,7 @@ static int skip_finished(struct stream *stream)
     }
     stream->windows[0].count = 0;
     if (signals_interrupted(NULL)) {
-        return EXIT_DONE; /* run_windows() reports it */
+        return EXIT_DONE; /* run_windows() reports the interrupt */
     }
     for (int side = 0; side < stream->sides; side++) {
         if (read.lines < lines || read.inputs[side] != stream->done.inputs[side]) {
@@ -284,7 +284,7 @@ static int skip_finished(struct stream *stream)
     return stream->failure.status == CLF_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Completes or keeps the output, depending on the exit status so far. */
+/* Completes the output, or keeps it as incomplete, depending on the exit status so far. */
 static int end_output(struct stream *stream, int status)
 {
     if (status == EXIT_DONE) {

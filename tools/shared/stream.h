@@ -35,7 +35,7 @@ struct stream {
     struct progress progress;
     struct sink sink;        /* used by rank 0 */
     int window_printed;      /* lines of the window that were printed */
-    struct part_state done;  /* printed lines, including those of the run that --resume continues */
+    struct part_state done;  /* printed lines, including the lines of the run that --resume continues */
     long long failed_before; /* lines that failed in the run that --resume continues */
     long long kept;          /* finished lines if the output is incomplete */
     struct clf_ranks *ranks;

@@ -1,5 +1,5 @@
-/* Replaces the streams stderr and stdout, which glibc permits. Other C libraries do not; there, only log
- * messages are escaped, by the library. */
+/* Replaces the streams stderr and stdout, which only glibc permits. With other C libraries, only log messages
+ * are escaped, by the library. */
 #define _GNU_SOURCE /* fopencookie() */
 #include "shared/terminal_guard.h"
 

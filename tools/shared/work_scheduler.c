@@ -14,7 +14,7 @@ enum {
                           next message */
     LONG_ROUNDS =
         4, /* with fewer remaining rounds, a rank gets no second message while other ranks may be idle */
-    BYTES_A_TOKEN = 4, /* estimate until the first answers */
+    BYTES_A_TOKEN = 4, /* estimate until the first answers arrive */
     PAUSE_NANOSECONDS = 200000
 };
 #define TELL_SECONDS 0.1 /* minimum time between two messages with answers to a batch */
@@ -126,7 +126,7 @@ static clf_status keep_answers(struct scheduler *scheduler, struct message *mess
         scheduler->answered_cost += cost_of(scheduler, message->first + i);
     }
     scheduler->answered += message->count;
-    if (message->is_last) { /* before the last answer, the tokens include unanswered lines */
+    if (message->is_last) { /* before the last answer, the tokens include those of unanswered lines */
         judge_batch_cost(scheduler);
     }
     return CLF_OK;

@@ -65,7 +65,7 @@ clf_status scheduler_end(struct scheduler *scheduler, clf_status status);
  * work should stop. */
 int scheduler_attend(struct scheduler *scheduler);
 
-/* Number of lines that other ranks have processed. */
+/* Returns the number of lines that other ranks have processed. */
 long long scheduler_lines_elsewhere(const struct scheduler *scheduler);
 
 #endif

@@ -136,7 +136,7 @@ static int take_keys(struct clf_recipe *recipe, int argc, char **argv, char **re
     return -1;
 }
 
-/* Checks the command's own flags as clf_recipe_set() checks the recipe's. */
+/* Checks the command's own flags in the same way as clf_recipe_set() checks those of the recipe. */
 static int check_values(const struct flags *flags)
 {
     const struct {

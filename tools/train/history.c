@@ -126,7 +126,7 @@ struct reading {
     struct train_history **runs;
     int *count, first;
     const char *path;
-    size_t kept_values; /* in starts and validations so far */
+    size_t kept_values; /* number of values in the starts and validations so far */
 };
 
 /* Returns the run of a line, adding it if needed; NULL if out of memory. */
@@ -155,7 +155,7 @@ static void name_runs(const struct reading *reading)
     }
 }
 
-/* Counts numbers, strings, lists and objects in a value, including itself; 0 for NULL. */
+/* Counts the numbers, strings, lists and objects in a value, including the value itself; 0 for NULL. */
 static size_t count_values(const json_t *value)
 {
     size_t count = value != NULL;

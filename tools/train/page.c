@@ -8,7 +8,7 @@
 #include "shared/page.h"
 #include "shared/results.h"
 
-enum { MOST_POINTS = 1200 }; /* maximum number of points per curve; a page shows no more */
+enum { MOST_POINTS = 1200 }; /* maximum number of points per curve */
 
 /* The updates that one point of the page represents. */
 struct bucket {

@@ -92,7 +92,7 @@ static int keep_under(char *kept, size_t size, const char *path, long long last)
         if (link(path, kept) == 0) {
             return 1;
         }
-        if (errno != EEXIST && clf__file_is_missing(kept)) { /* a file system without links */
+        if (errno != EEXIST && clf__file_is_missing(kept)) { /* the file system does not support links */
             return rename(path, kept) == 0;
         }
     }
@@ -123,7 +123,7 @@ static void keep_page(const struct job *job)
     free(kept);
 }
 
-/* If the page cannot be written, the run continues without it. */
+/* Writes the page. If this fails, the run continues without the page. */
 static void write_page(struct job *job)
 {
     if (job->flags.html != NULL && job->history.count > 0) {
@@ -357,7 +357,7 @@ int verb_train(int argc, char **argv)
         status = run(&job);
     }
     if (job.log != NULL && fclose(job.log) != 0 && status == EXIT_DONE) {
-        status = EXIT_FAILED; /* every line was flushed, and a failure reported */
+        status = EXIT_FAILED; /* every line was flushed, and failures were reported */
     }
     clf_log_set(NULL, NULL);
     json_decref(job.start);

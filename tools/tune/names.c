@@ -72,7 +72,7 @@ static int precision_of(enum clf__tunable tunable)
                : -1;
 }
 
-/* Fails if a named parameter cannot be measured with the flags. Returns -1, or an exit status. */
+/* Fails if a named parameter cannot be measured with the flags. Returns -1 on success, or an exit status. */
 static int check_flags(const struct flags *flags, enum clf__tunable tunable)
 {
     const char *name = clf__tunables[tunable].name, *fixed = tune_fixed_by(flags, tunable);

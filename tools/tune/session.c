@@ -23,8 +23,8 @@ struct tune_session {
     int *first;     /* (sources + 1) */
     int32_t *ids;   /* (sources * length), or NULL */
     float *frames;  /* (sources * length, feature size), or NULL */
-    int32_t *words; /* inputs of a step: tokens, positions, cache rows, parents, cache_rows, ids and offsets
-                       of bans */
+    int32_t *words; /* inputs of a step: tokens, positions, cache rows, parents, cache_rows, banned ids and
+                       their offsets */
     float *values;  /* (STEPS, sources, CANDIDATES) results of the last steps */
     float *statistics;
     int32_t *chosen;
