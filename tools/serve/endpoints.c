@@ -8,6 +8,7 @@
 #include "serve/detection.h"
 #include "serve/detector.h"
 #include "serve/translate_request.h"
+#include "serve/v1_translate.h"
 #include "shared/results.h"
 
 /* Makes an answer of a value, which is released; NULL: out of memory. */
@@ -91,7 +92,7 @@ static const struct {
     {"/translate", NULL, translate_request}, {"/detect", NULL, detect_request},
     {"/languages", get_languages, NULL},     {"/frontend/settings", get_settings, NULL},
     {"/health", get_health, NULL},           {"/ready", get_ready, NULL},
-    {"/metrics", get_metrics, NULL},
+    {"/v1/translate", NULL, v1_translate},   {"/metrics", get_metrics, NULL},
 };
 
 static struct answer post(struct service *service, struct MHD_Connection *connection,
