@@ -23,7 +23,8 @@ json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int cou
 json_t *result_remarks(json_t *object, int cut_from, const char *problem);
 /* Returns an object with the keys "source" and "text": a sentence and its translation. */
 json_t *result_sentence(const struct clf_sentence *sentence);
-/* Returns an object with the fields of the best hypothesis of a translation, which are empty or null if there is none, and with result_remarks(); NULL if out of memory.
+/* Returns an object with the fields of the best hypothesis of a translation, which are empty or null if there
+ * is none, and with result_remarks(); NULL if out of memory.
  *
  * @param has_n_best 1: with "n_best", an array of all hypotheses.
  * @param sentences an array of result_sentence(), or NULL. */
