@@ -1,5 +1,4 @@
-/* The stages "ops", "gemm" and "attention": times ops and relates them to the peak rates of the device.
- */
+/* The stages "ops", "gemm" and "attention": times ops and compares them with the peak rates of the device. */
 #include "timings/ops.h"
 
 #include <math.h>
@@ -18,8 +17,8 @@ struct ops_job {
     int status;
 };
 
-/* Returns the peak rate for GEMM in a precision: that of dot products in this precision if the device has
- * them. */
+/* Returns the peak rate for GEMM in a precision: the rate of dot products in that precision if the device has
+ * them, else the rate of FMA. */
 static double peak_of(const struct ops_job *job, const struct op_result *result)
 {
     clf_precision precision =
@@ -27,7 +26,7 @@ static double peak_of(const struct ops_job *job, const struct op_result *result)
     return peak_operations(job->peaks, precision);
 }
 
-/* Rates are those of the fastest repeat, like the peaks, because other work on the machine only adds time. */
+/* Like the peaks, rates come from the fastest repeat, because other work on the machine only adds time. */
 static int add_rates(json_t *row, const struct ops_job *job, const struct op_result *result)
 {
     double best = result->timing.best, peak = peak_of(job, result);

@@ -39,8 +39,7 @@ static int peak_of_word(const char *precision)
 static int set_share(json_t *row, const double best[PEAK_KINDS])
 {
     double seconds = bench_number(row, "best_seconds"), arithmetic = best[PEAK_FMA];
-    json_object_del(row,
-                    "share"); /* merged reports contain it; it is computed again from their peaks, if any */
+    json_object_del(row, "share"); /* in merged reports; recomputed from their peaks, if any */
     json_object_del(row, "bound");
     if (strcmp(bench_text(row, "work"), "op") != 0 || !(seconds > 0) || !(best[PEAK_FMA] > 0) ||
         !(best[PEAK_READ] > 0)) {
@@ -119,7 +118,7 @@ int bench_report(const struct bench_call *call, json_t *devices)
         return status == EXIT_DONE ? printed : status;
     }
     if (call->flags.html == NULL ||
-        strcmp(call->flags.html, "-") != 0) { /* otherwise standard output gets the page */
+        strcmp(call->flags.html, "-") != 0) { /* otherwise the page goes to standard output */
         bench_table(devices);
     }
     json_decref(report);

@@ -12,7 +12,7 @@ json_t *bench_row(const struct bench_call *call, const struct clf_device *device
     char precision[16] = "";
     flags_choice(precision, sizeof precision, "precision", (int)call->flags.model_options.precision);
     const struct clf__caps *caps = clf__device_caps(device);
-    /* CLBlast supports only fp32 weights; other precisions use native kernels, whatever --gemm is */
+    /* CLBlast supports only fp32 weights; other precisions always use native kernels */
     int is_native =
         caps->gemm == CLF_GEMM_NATIVE || call->flags.model_options.precision != CLF_PRECISION_FP32;
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "engine", "clformer", "precision", precision,

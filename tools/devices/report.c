@@ -20,7 +20,7 @@
 #include "shared/command.h"
 #include "shared/peaks.h"
 
-/* Returns a text, or "" if it is not UTF-8. */
+/* Returns a JSON string, "" if the text is not UTF-8. */
 static json_t *text_of(const char *text)
 {
     json_t *string = json_string(text);
@@ -103,7 +103,7 @@ static clf_status run(struct clf_device *device, const struct clf__buffer *sums,
     return clf__launch(device, &launch);
 }
 
-/* Measures the time per small launch: on the host until it is enqueued, and until it has finished. */
+/* Measures, on the host, the time per small launch until the launch is enqueued and until it has finished. */
 static clf_status time_launches(json_t *object, const char *name, struct clf_device *device,
                                 const struct clf__buffer *sums, unsigned without)
 {
@@ -125,7 +125,7 @@ static clf_status time_launches(json_t *object, const char *name, struct clf_dev
     return CLF_OK;
 }
 
-/* Times a launch of some hundredths of a second by the clocks of the device and of the host. */
+/* Times a launch of a few hundredths of a second with the device's clock and with the host's clock. */
 static clf_status compare_clocks(json_t *object, struct clf_device *device, const struct clf__buffer *sums)
 {
     double wall = 0.0;

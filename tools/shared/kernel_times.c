@@ -6,7 +6,8 @@
 
 enum { MOST_ROWS = 20, NAME_WIDTH = 32 };
 
-/* Prints operations and bytes per second and, if the peaks are known, the larger share of a peak. */
+/* Prints operations and bytes per second and, if the peaks are known, the larger of the two fractions of the
+ * peaks. */
 static void print_rates(const struct clf_kernel_time *time, const struct clf_device_peaks *peaks)
 {
     double operations = time->operations / time->seconds, bytes = time->bytes / time->seconds;
@@ -100,7 +101,7 @@ int print_kernel_times(struct clf_device *device, int status)
     static const struct clf_device_peaks unknown = {.fma_operations = 0.0};
     const struct clf_device_peaks *peaks = &unknown;
     if (signals_interrupted(NULL)) {
-        return status; /* no measurement delays an interrupted command */
+        return status; /* an interrupted command ends without measurements */
     }
     clf_status done = clf_device_profile(&times, &count, device);
     if (done == CLF_OK && count > 0) {
