@@ -54,7 +54,7 @@ CLF_API const char *clf_status_meaning(clf_status status);
  * Returns the message of the last error on the calling thread: what failed, on which device, file, tensor or
  * line, and what to do.
  *
- * @return never NULL; owned by the library and valid until this thread's next call of the library; "" before
+ * @return never NULL; owned by the library and valid until this thread's next call to the library; "" before
  *         the first failure. After a call that returned CLF_OK the content is unspecified. The message is
  *         safe to print on a terminal: control characters, which may come from a file, are escaped as \x1b.
  */
