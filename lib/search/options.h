@@ -1,4 +1,4 @@
-/* What follows from the options of a search. */
+/* Values derived from the options of a search. */
 #ifndef CLF_SEARCH_OPTIONS_H
 #define CLF_SEARCH_OPTIONS_H
 

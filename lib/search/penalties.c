@@ -233,7 +233,7 @@ void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const s
     }
 }
 
-/* Applies each penalty to the ids that the penalty lists. */
+/* Applies each penalty to the ids listed by the penalty. */
 static void change_scores(float *scores, const struct clf__id_list *changed, int32_t *scratch,
                           const struct clf__search_source *source, const struct clf__beam *beam)
 {

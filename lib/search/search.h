@@ -42,17 +42,17 @@ void clf__search_set_identity(struct clf__search *search, int slot, uint64_t ide
 /* Frees a slot without a result, between two steps; does nothing if it is free. */
 void clf__search_remove(struct clf__search *search, int slot);
 
-/* Returns the next step of all sources. A step without rows needs no model, for example if every next token
- * is forced and is the last. */
+/* Returns the next step of all sources. A step without rows does not run the model, for example if every
+ * source's next token is forced and is its last. */
 struct clf__step *clf__search_prepare(struct clf__search *search);
 
 /* Advances every source by one token, from the outputs of the prepared step. The result of a source does not
- * depend on other sources or on the time of its addition. Ties go to the better beam, then to the lower id.
+ * depend on other sources or on when it was added. Ties go to the better beam, then to the lower id.
  */
 void clf__search_advance(struct clf__search *search);
 
 /* Returns the *count tokens so far of the best running hypothesis, or of the first sample; owned by the
- * search and valid until its next call. NULL if the slot is free or its source is finished. */
+ * search and valid until the next call. NULL if the slot is free or its source is finished. */
 const int32_t *clf__search_look(const struct clf__search *search, int slot, int *tag, int *count);
 
 /* Returns 1 and the result of the first slot with a finished source, and frees the slot; 0 if there is none.
