@@ -8,7 +8,7 @@
 enum {
     CLF__FRAME_SAMPLES = CLF__LOG_MEL_HOP,       /* samples between frames */
     CLF__FRAME_CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples on either side of a frame's centre */
-    /* Silence to add to a recording, so that frames centred after its end are not reflected. */
+    /* Silence appended to a recording so that frames centred after its end contain no reflected samples. */
     CLF__SILENCE_SAMPLES = 2 * CLF__FRAME_CONTEXT,
 };
 

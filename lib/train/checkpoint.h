@@ -28,7 +28,7 @@ void clf__checkpoints_close(struct clf__checkpoints *checkpoints);
 /* Returns the path of the checkpoint at an update; the caller frees *out. */
 clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *checkpoints, int64_t update);
 
-/* Finds the newest intact checkpoint, except update 0, which can be made again; *path is NULL if there is
+/* Finds the newest intact checkpoint, except update 0, which can be recreated; *path is NULL if there is
  * none. Renames damaged checkpoints with a warning; fails with CLF_FILE at a checkpoint that cannot be read
  * at the moment, because it may be intact. The caller frees *path and *state. */
 clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
@@ -64,7 +64,7 @@ clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
                                  const struct clf__train_state *state);
 
 /* Removes checkpoints that are neither among the last or best ones nor needed for averaging, all damaged ones
- * except the newest, and update 0, which holds no training, once there is a later checkpoint. */
+ * except the newest, and the untrained update 0 once there is a later checkpoint. */
 clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
                                   const struct clf__train_state *state, const struct clf__settings *settings);
 

@@ -11,7 +11,7 @@
 #include "train/corpus.h"
 #include "train/dataset_internal.h"
 
-/* Loading more lines takes seconds and is announced. */
+/* Loading more lines than this takes seconds, so it is announced. */
 enum { MANY_LINES = 200000 };
 
 /* The state of loading a dataset. */
@@ -106,7 +106,7 @@ static int source_length(const struct loading *loading)
     return loading->config->feature_size > 0 ? loading->frames : loading->source.count;
 }
 
-/* Returns which side of a pair has no tokens besides framing tokens; NULL: neither. */
+/* Returns the name of the side of a pair that has only framing tokens; NULL: neither. */
 static const char *find_emptiness(const struct loading *loading)
 {
     const struct clf__config *config = loading->config;

@@ -120,7 +120,7 @@ static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcri
     return CLF_OK;
 }
 
-/* Suppresses vocabulary rows without a token. Timestamps need no names and stay allowed. */
+/* Suppresses ids without a token, except timestamps, which need no token text. */
 static clf_status add_spare(struct clf__ids *ids, const struct clf_transcriber *transcriber)
 {
     struct clf__ids spare = {.count = 0};
@@ -238,7 +238,7 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
     return CLF_OK;
 }
 
-/* Returns the number of samples at temperatures above 0; 0 if all are 0. */
+/* Returns the number of samples at temperatures above 0; 0 if all temperatures are 0. */
 static int count_samples(const struct clf_transcribe_options *options)
 {
     int samples = 0;

@@ -45,7 +45,7 @@ static clf_status make_inputs(struct pass *pass, int32_t language, const int32_t
     return clf__ids_append(inputs, tokens->end);
 }
 
-/* Selects the alignment heads that the model names, else all heads of the last half of its layers. */
+/* Selects the alignment heads that the model names, else all heads of the second half of its layers. */
 static clf_status choose_heads(struct pass *pass)
 {
     const struct clf__config *config = &pass->transcriber->model->transformer->config;
