@@ -50,7 +50,8 @@ clf_status clf__model_find(const struct clf__model_kind **out, const struct clf_
  */
 clf_status clf__model_read_tokens(struct clf__model_tokens *out, const struct clf__node *node,
                                   const struct clf__model_kind *kind);
-/* Looks up the token named at a key; *id is -1 without the key. CLF_FORMAT if the name is not a token. */
+/* Looks up the token named by a key; *id is -1 if the key is missing. Returns CLF_FORMAT if the name is not a
+ * token. */
 clf_status clf__model_read_token(int32_t *id, const struct clf__node *node, const char *key,
                                  const struct clf__trie *trie);
 

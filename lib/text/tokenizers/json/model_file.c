@@ -60,7 +60,7 @@ static clf_status add_row(struct making *making, json_t *token, double score)
                                                                                        : no_memory(making);
 }
 
-/* Adds the next token. A token that is only an added token is not in "vocab". */
+/* Adds the next token. A token without a row is only an added token and is not in "vocab". */
 static clf_status add(struct making *making, const char *text, size_t size, double score, int marks,
                       int has_row)
 {

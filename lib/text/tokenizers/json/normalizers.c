@@ -181,7 +181,7 @@ static clf_status run_prepend(const void *state, struct clf__word_list *out, con
 /* ---- BertNormalizer */
 
 struct bert {
-    void *decomposed; /* state of a normal form */
+    void *decomposed; /* state of a normalization form */
     int cleans, spaces_chinese, strips_accents, lowers;
 };
 

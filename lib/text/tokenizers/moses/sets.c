@@ -17,13 +17,13 @@
     "[\\u0F82\\u0F83\\u1063\\u1064\\u1069-\\u106D\\u1087-\\u108D\\u108F\\u109A\\u109B\\u1C36\\uA802\\uA80B"  \
     "\\uA9E5\\uAA7B-\\uAA7D]"
 #define LETTERS "[[[:Alphabetic:]&" OF_LISTS "]-" ASIAN "-" LATER "]\\u135F\\u25CC"
-/* Viramas and nuktas that are missing in sacremoses' lists. */
+/* Viramas and nuktas that are missing from sacremoses' lists. */
 #define UNLISTED                                                                                             \
     "[\\u0F84\\u1037\\u103A\\u1734\\u17D2\\u1A60\\u1B34\\u1B44\\u1BAA\\u1BE6\\u1BF2\\u1BF3\\u2D7F\\uA806"    \
     "\\uA9B3\\uA9C0\\uABED\\U0001107F\\U00011134\\U0001133B\\U0001172B\\U00011A47\\U00011A99\\U00011D44]"
 #define SIGNS "[[[:ccc=7:][:ccc=9:]]&[:age=11.0:]-" UNLISTED "]\\u0AFD-\\u0AFF\\u0EBA\\U000119E0"
 
-/* Unicode blocks without their first and last characters, which sacremoses before 0.2 omits. */
+/* Unicode blocks without their first and last characters, which sacremoses omits before version 0.2. */
 #define BLOCKS                                                                                               \
     "\\u1101-\\u11FE\\u2E81-\\uA4CE\\uA841-\\uA87E\\uAC01-\\uD7AE\\uF901-\\uFAFE\\uFE31-\\uFE4E\\uFF66-"     \
     "\\uFFDB\\U00017001-\\U00018AFE\\U0001B001-\\U0001B12E\\U0001B171-\\U0001B2FE\\U00020001-\\U0002FFFE"
