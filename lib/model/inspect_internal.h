@@ -7,8 +7,8 @@
 #include "model/config/types.h"
 #include "model/weights/weights.h"
 
-/* Returns a configuration as a JSON object with the keys of config.json, where such keys exist; NULL if out
- * of memory. */
+/* Returns a configuration as a JSON object that uses the keys of config.json where they exist; NULL if out of
+ * memory. */
 json_t *clf__inspect_configuration(const struct clf__config *config);
 
 /* Returns the decoding defaults, as set by clf_translate_options_init(), as a JSON object; NULL if out of

@@ -39,7 +39,7 @@ static int wants_layer(const struct clf__decoder_maps *maps, int index)
     return is_wanted;
 }
 
-/* Runs the layers one by one and reads the maps of each layer before the next layer overwrites them. */
+/* Runs the layers separately and reads the maps of each layer before the next layer overwrites them. */
 static clf_status run_with_maps(struct clf__session *session, struct clf__workspace *workspace,
                                 const struct clf__decoder_maps *maps)
 {

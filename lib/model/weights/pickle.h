@@ -14,7 +14,8 @@ struct clf__pickled_text {
     size_t size;
 };
 
-/* maximum size of a pickle in bytes, which limits memory: each byte needs at most about 100 bytes */
+/* maximum size of a pickle in bytes; limits memory, because each byte of a pickle needs up to about 100 bytes
+ */
 enum { CLF__PICKLE_MOST = 1 << 22 };
 
 struct clf__pickled_tensor {
