@@ -150,7 +150,7 @@ static clf_status check_decay(const struct clf__search_options *options)
 {
     if (!(options->decay_factor > 0.0f && isfinite(options->decay_factor)) || options->decay_start < 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "length decay: factor %g from token %d on is out of range; use a factor above 0 (1 "
+                         "length decay: factor %g or start %d is out of range; use a factor above 0 (1 "
                          "disables it) and a start of 0 or more",
                          (double)options->decay_factor, options->decay_start);
     }

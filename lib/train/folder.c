@@ -158,7 +158,7 @@ clf_status clf__run_follow_checkpoint(struct clf__run *run, int64_t update)
     CLF__TRY(clf__checkpoints_path(&run->saved, &run->checkpoints, update));
     if (!clf__folder_exists(run->saved)) {
         return clf__fail(CLF_FILE,
-                         "%s: does not exist on this rank, but on rank 0; all ranks need the same folder %s",
+                         "%s: exists on rank 0 but not on this rank; all ranks need the same folder %s",
                          run->saved, run->output);
     }
     run->state = (struct clf__train_state){.epoch = 1};

@@ -333,10 +333,11 @@ static clf_status prepare(struct clf_transcriber *transcriber)
                          model->folder, config->decoder_max_positions);
     }
     if (transcriber->options.word_timestamps && config->word_head_count == 0) {
-        clf__log(CLF_LOG_WARNING,
-                 "%s: alignment heads are not configured; word timestamps use all heads of the last half of "
-                 "the layers and are less exact",
-                 model->folder);
+        clf__log(
+            CLF_LOG_WARNING,
+            "%s: alignment heads are not configured; word timestamps use all heads of the second half of "
+            "the layers and are less accurate",
+            model->folder);
     }
     CLF__TRY(clf__speech_tokens_find(&transcriber->tokens, model->tokenizer, model->folder));
     CLF__TRY(find_kind(transcriber));

@@ -57,8 +57,8 @@ clf_status clf__training_check_count(const char *name, int64_t count)
 {
     return count <= INT32_MAX
                ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED, "%s has %" PRId64 " values, and training takes %d at most", name,
-                           count, INT32_MAX);
+               : clf__fail(CLF_UNSUPPORTED, "%s has %" PRId64 " values, but training supports at most %d",
+                           name, count, INT32_MAX);
 }
 
 /* Records the next parameter: rows of the weights or, if weights is NULL, elements of the arrays, starting at

@@ -68,7 +68,7 @@ static clf_status reserve_alignment(struct clf__session *session, int with_scrat
             clf__attention_scratch_reserve(&session->scratch, &session->arena, 1, &heads, queries, keys));
     }
     return clf__arena_reserve(&session->arena, &session->maps[1], CLF__F32, (int64_t)heads.count * queries,
-                              keys, "where the decoder looked");
+                              keys, "cross-attention weights of a layer");
 }
 
 static clf_status reserve_attention(struct clf__session *session)

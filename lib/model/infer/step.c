@@ -48,7 +48,8 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
     ranges->max_keys = longest;
 }
 
-_Static_assert(sizeof(struct clf__draw) == CLF__DRAW_WORDS * sizeof(int32_t), "kernels read its words");
+_Static_assert(sizeof(struct clf__draw) == CLF__DRAW_WORDS * sizeof(int32_t),
+               "kernels read struct clf__draw as words");
 
 /* Uploads a table of integers; rows may be 0. */
 static struct clf__tensor take_table(struct clf__upload *upload, const void *table, int rows, int columns)

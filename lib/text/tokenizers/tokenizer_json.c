@@ -44,7 +44,8 @@ static void take_template(struct clf__tokenizer *tokenizer, const struct clf__te
     if (is_rebuilt && !tokenizer->class->pipeline->takes_template) {
         return;
     }
-    _Static_assert((int)CLF__TEMPLATE_IDS == (int)CLF__MOST_FRAMING, "a template is a framing");
+    _Static_assert((int)CLF__TEMPLATE_IDS == (int)CLF__MOST_FRAMING,
+                   "a template and a framing have equal sizes");
     tokenizer->has_own_framing = 1;
     memcpy(tokenizer->own_before, template->before, sizeof tokenizer->own_before);
     memcpy(tokenizer->own_behind, template->behind, sizeof tokenizer->own_behind);
