@@ -103,7 +103,7 @@ struct clf_translate_options {
 
     /* ---- Text ---- */
     int subwords;        /* 1: lines and translations are subword tokens separated by white space */
-    int replace_unknown; /* 1: replace unknown tokens by the source token with the highest attention */
+    int replace_unknown; /* 1: replace unknown tokens with the source token that has the highest attention */
     int alignment_layer; /* decoder layer, from 1, that fills clf_hypothesis.alignment; 0: no alignment */
 
     /* ---- Hooks: each may be NULL and runs on the calling thread ---- */

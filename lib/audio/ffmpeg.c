@@ -123,7 +123,7 @@ static int64_t seek(void *user, int64_t offset, int whence)
                                        : clf__byte_range_seek(user, offset, whence & ~AVSEEK_FORCE);
 }
 
-/* Refuses to open other files, which a playlist may contain. */
+/* Refuses to open other files, which a playlist may reference. */
 static int refuse(AVFormatContext *format, AVIOContext **io, const char *url, int flags,
                   AVDictionary **options)
 {
@@ -368,8 +368,9 @@ static int feed(struct clf__ffmpeg *ffmpeg)
         return ff.avcodec_send_packet(ffmpeg->codec, ffmpeg->packet);
     }
     ffmpeg->has_ended = 1;
-    int is_end = error == AVERROR_EOF &&
-                 first_message[0] == '\0'; /* a complete file, without "File ended prematurely" */
+    int is_end =
+        error == AVERROR_EOF &&
+        first_message[0] == '\0'; /* the file is complete: FFmpeg did not report "File ended prematurely" */
     int sent = ff.avcodec_send_packet(ffmpeg->codec, NULL);
     return is_end ? sent : error;
 }

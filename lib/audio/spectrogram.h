@@ -29,7 +29,7 @@ struct clf__frame_range {
     int first_frame, frames; /* rows of the frames, and columns of `peaks` */
 };
 
-/* Creates the tables of the frames without space for samples. */
+/* Creates the tables for computing frames, without space for samples. */
 clf_status clf__spectrogram_create(struct clf__spectrogram *out, struct clf_device *device, int bands);
 void clf__spectrogram_free(struct clf__spectrogram *spectrogram);
 

@@ -22,7 +22,7 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config, e
 static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config,
                                   enum clf__side side)
 {
-    enum { BLOCK = 1 << 18 }; /* numbers per block */
+    enum { BLOCK = 1 << 18 }; /* floats per block */
     size_t width = (size_t)table.columns;
     struct clf__position_rows places = clf__position_rows(config, side);
     int at_once = BLOCK / table.columns + 1;

@@ -10,7 +10,7 @@
 struct clf__embedder {
     struct clf__front_end front_end;
     struct clf__tensor positions; /* (P, D), owned; buffer NULL: none. A learned table, or sinusoids up to the
-                                     length of clf__embedder_ensure_positions() */
+                                     length passed to clf__embedder_ensure_positions() */
     struct clf__norm norm;        /* norm of the sum; gamma NULL: none */
     int norms_tokens; /* 1: the norm applies to the front end's output, before the positions are added */
     struct clf__relative_bias relative;        /* relative bias of the stack */

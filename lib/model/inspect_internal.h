@@ -25,7 +25,7 @@ clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *con
 /* Fails with CLF_OUT_OF_MEMORY. */
 clf_status clf__inspect_no_memory(void);
 
-/* Returns a path as a JSON string, without the bytes that are not valid UTF-8. */
+/* Returns a path as a JSON string, omitting bytes that are not valid UTF-8. */
 json_t *clf__inspect_text(const char *string);
 
 /* Appends an object with the location and type of a tensor. */

@@ -1,4 +1,4 @@
-/* Describes an unsupported model by its files. */
+/* Describes an unsupported model from its files. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"

@@ -129,7 +129,7 @@ clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *tr
     return CLF_OK;
 }
 
-/* Warns if CLBlast was requested but does not apply. */
+/* Warns if CLBlast was requested but is not used. */
 static void warn_of_provider(const struct clf_model *model)
 {
     static const char *const words[] = {"fp32", "fp16", "bf16", "int8"};

@@ -1,5 +1,5 @@
-/* The distribution for sampling: ids and scores of a row after bans, penalties and filters, in the order of
- * transformers. */
+/* The distribution for sampling: ids and scores of a row after bans, penalties and filters, applied in
+ * transformers' order. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -267,7 +267,7 @@ static void score_row(float *scores, const struct clf__search *search,
     }
 }
 
-/* Replaces the root of a min-heap by `value`. */
+/* Replaces the root of a min-heap with `value`. */
 static void replace_least(float *heap, int count, float value)
 {
     int at = 0;

@@ -90,7 +90,7 @@ struct clf__search {
     /* Arrays of `step`, filled by the search. */
     int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets;
     uint8_t *keeps_logits;
-    /* Ids of each row whose scores are changed by penalties. The model is told that they are banned. */
+    /* Ids in each row whose scores penalties change. They are passed to the model as banned. */
     int32_t *changed; /* (rows, limits.changed) */
     int *changed_counts;
     int32_t *listed;             /* (limits.changed) ids of one penalty */
@@ -112,7 +112,7 @@ static inline int clf__beam_ends_with(const struct clf__beam *beam, const int32_
     return count <= held && memcmp(beam->ids + held - count, ids, (size_t)count * sizeof *ids) == 0;
 }
 
-/* Returns the number of tokens of the prompt, without the start token. */
+/* Returns the number of tokens in the prompt, excluding the start token. */
 static inline int clf__prompt_length(const struct clf__search_options *options)
 {
     return options->prefix_is_prompt ? options->prefix_count : 0;
@@ -148,7 +148,7 @@ int clf__wants_logits(const struct clf__search_options *options);
 clf_status clf__processors_check(const struct clf__search_options *options);
 /* Writes the ids that are banned at every step, ascending and without duplicates; returns their number. */
 int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options);
-/* Writes the ids that `beam` must not continue with. */
+/* Writes the ids that must not continue `beam`. */
 void clf__bans_write(struct clf__id_list *banned, const struct clf__search_source *source,
                      const struct clf__beam *beam);
 /* Returns the forced id after `generated` tokens, or -1. */
@@ -158,18 +158,18 @@ int clf__forced_id(const struct clf__search_source *source, int generated);
 
 /* Returns the index of an id, or -1. */
 int clf__id_list_find(const struct clf__id_list *list, int32_t id);
-/* Returns 0 if the list already held the id. */
+/* Returns 0 if the list already contained the id. */
 int clf__id_list_insert(struct clf__id_list *list, int32_t id);
 
 /* penalties.c */
 
 /* Returns CLF_BAD_ARGUMENT with a message if the options of penalties are invalid. */
 clf_status clf__penalties_check(const struct clf__search_options *options);
-/* Returns the maximum number of ids of a row that penalties change; 0 if there are no penalties. */
+/* Returns the maximum number of ids per row whose scores penalties change; 0 if there are no penalties. */
 size_t clf__penalties_limit(const struct clf__search_options *options);
-/* Returns 0 if the logit of a changed id of a row is NaN or +inf. */
+/* Returns 0 if the logit of one of a row's changed ids is NaN or +inf. */
 int clf__penalties_are_finite(const struct clf__search *search, int row);
-/* Lists the ids that penalties change as continuations of `beam`, without banned ids. */
+/* Lists the ids whose scores penalties change in continuations of `beam`, except banned ids. */
 void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const struct clf__id_list *banned,
                          const struct clf__search_source *source, const struct clf__beam *beam);
 /* Writes the penalised scores of a row's changed ids to search->scores; returns their number. */
@@ -205,7 +205,7 @@ void clf__groups_begin(struct clf__search_source *source);
 
 /* Returns 1 if a source needs the attention of its rows. */
 int clf__wants_attention(const struct clf__search_options *options);
-/* Returns the number of source positions for which hypotheses sum the attention; 0 without a coverage
+/* Returns the number of source positions over which hypotheses sum attention; 0 if there is no coverage
  * penalty. */
 int clf__coverage_places(const struct clf__search_options *options);
 /* Returns CLF_BAD_ARGUMENT with a message if the coverage options are invalid. */
@@ -225,7 +225,7 @@ int clf__sample_candidates(const struct clf__search *search, const struct clf__s
 
 /* hypothesis.c */
 
-/* Replaces the running beams by the beams prepared for the next step. */
+/* Replaces the running beams with the beams prepared for the next step. */
 void clf__search_source_turn(struct clf__search_source *source, int next_count);
 
 /* Copies a beam except its parent and its sample number. */

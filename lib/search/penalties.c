@@ -7,10 +7,10 @@
 struct penalty {
     /* Returns CLF_BAD_ARGUMENT with a message if the processor's options are invalid. */
     clf_status (*check)(const struct clf__search_options *options);
-    /* Returns the maximum number of ids that the processor changes per row; 0: inactive, and no other
+    /* Returns the maximum number of ids per row whose scores the processor changes; 0: inactive, no other
      * function is called. */
     size_t (*limit)(const struct clf__search_options *options);
-    /* Adds the ids that the processor changes as continuations of a hypothesis. */
+    /* Adds the ids whose scores the processor changes in continuations of a hypothesis. */
     void (*list)(struct clf__id_list *changed, const struct clf__search_source *source,
                  const struct clf__beam *beam);
     /* Returns the changed score of a listed id. */

@@ -98,7 +98,7 @@ static size_t limit_source_ngram(const struct clf__search_options *options)
 static void ban_seen(struct clf__id_list *banned, const int32_t *list, int count, int n,
                      const struct clf__beam *beam)
 {
-    int before = n - 1, held = beam->length + 1; /* including the start token */
+    int before = n - 1, held = beam->length + 1; /* includes the start token */
     if (n == 0 || before > held) {
         return;
     }

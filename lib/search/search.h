@@ -31,12 +31,12 @@ int clf__search_is_free(const struct clf__search *search, int slot);
 clf_status clf__search_add(struct clf__search *search, int slot, const struct clf__search_options *options,
                            int tag);
 
-/* Sets the ids of the source in a slot, with its framing tokens, for penalties and bans that read them. Owned
- * by the caller and valid until the result is taken. */
+/* Sets the ids of the source in a slot, with its framing tokens, for penalties and bans that read them. The
+ * caller keeps `ids` valid until the result is taken. */
 void clf__search_set_source(struct clf__search *search, int slot, const int32_t *ids, int count);
 
-/* Sets the identity of the source in a slot for sampling: sources with equal identity, seed and options have
- * the same samples, independent of other sources. Default 0. */
+/* Sets the identity of the source in a slot for sampling: sources with equal identity, seed and options get
+ * the same samples, regardless of other sources. Default 0. */
 void clf__search_set_identity(struct clf__search *search, int slot, uint64_t identity);
 
 /* Frees a slot without a result, between two steps; does nothing if it is free. */

@@ -1,4 +1,4 @@
-/* The data of searches: options, steps, results. */
+/* Data structures of a search: options, steps and results. */
 #ifndef CLF_SEARCH_TYPES_H
 #define CLF_SEARCH_TYPES_H
 
@@ -98,9 +98,10 @@ struct clf__search_options {
     float decay_factor;
     struct clf__sampling sampling;
     int bad_word_count; /* number of sequences in the following two lists */
-    /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). A single id is
-     * always banned, except the end id, which is ignored. A longer sequence bans its last id if the
-     * hypothesis, including its start token, ends with the ids before it. Forced tokens override these bans.
+    /* Sequences that are never generated, as concatenated ids; sequence i is [offsets[i], offsets[i + 1]). A
+     * single id is always banned, except the end id, which is ignored. A longer sequence bans its last id if
+     * the hypothesis, including its start token, ends with the ids before it. Forced tokens override these
+     * bans.
      */
     const int32_t *bad_words;
     const int32_t *bad_word_offsets;

@@ -15,7 +15,7 @@ struct clf__tokenizer;
 struct clf__shortlist_words {
     int source, target; /* number of words */
     int is_shared;      /* one shared vocabulary: source words are candidates too */
-    /* Returns the id of a target or source word; the unknown id if it is not in the vocabulary, or -1. */
+    /* Returns the id of a target or source word; if it is not in the vocabulary, the unknown id or -1. */
     int32_t (*id_of)(const void *user, int is_target, const char *token, size_t length);
     const void *user;
 };

@@ -49,7 +49,7 @@ static int has_suffix(const char *name, const char *suffix)
     return length >= LEAST_DIGITS && length <= MOST_DIGITS && strcmp(rest, suffix) == 0;
 }
 
-/* Finds whether any name in OUTPUT/checkpoints satisfies is_it(). */
+/* Determines whether any name in OUTPUT/checkpoints satisfies is_it(). */
 static clf_status find_name(int *out, const char *output, int (*is_it)(const char *name))
 {
     char *folder = NULL;

@@ -88,7 +88,7 @@ static clf_status encode_side(struct loading *loading, struct clf__corpus_text l
                                  line.size, target, loading->options->tokens);
 }
 
-/* Encodes a pair. CLF_TEXT, CLF_FILE and CLF_FORMAT are faults of the line, or of the file *path. */
+/* Encodes a pair. CLF_TEXT, CLF_FILE and CLF_FORMAT mean that the line, or the file *path, is unusable. */
 static clf_status encode(const char **path, struct loading *loading, const struct clf__corpus_pair *pair)
 {
     const struct clf__dataset_options *options = loading->options;

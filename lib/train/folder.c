@@ -1,4 +1,4 @@
-/* Checks of the output folder when a run starts or resumes. */
+/* Checks the output folder when a run starts or resumes. */
 #include <stdio.h>
 
 #include "base/file.h"

@@ -111,7 +111,7 @@ int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config);
 /* Returns whether the folder of `from`, rather than the recipe, determines choice i. */
 int clf__recipe_is_from(const struct clf_recipe *recipe, int index);
-/* Chooses the preset of the model in the folder of `from`; CLF_BAD_ARGUMENT if another was chosen. */
+/* Chooses the preset of the model in the folder of `from`; returns CLF_BAD_ARGUMENT if another was chosen. */
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
 /* Chooses the preset of a resumed run from its recipe.json, because the folder of `from` may be gone or
  * changed. */

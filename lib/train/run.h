@@ -1,4 +1,4 @@
-/* A training run: shared by its files. */
+/* A training run, shared by the files that implement it. */
 #ifndef CLF_TRAIN_RUN_H
 #define CLF_TRAIN_RUN_H
 

@@ -4,7 +4,7 @@
 
 #include <clformer/transcriber.h>
 
-/* A decoded word; empty after it was joined to another word. */
+/* A decoded word; empty after being joined to another word. */
 struct clf__timed_word {
     char *text;        /* owned; "": nothing */
     int ids;           /* number of ids, including joined words */

@@ -37,7 +37,7 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
     clf__options_init(options, size, &defaults);
 }
 
-/* written as !(value >= low), so that NaN is out of range */
+/* Tests !(value >= low) so that NaN is out of range. */
 static clf_status check_range(const char *name, double value, double low, double high)
 {
     return value >= low && value <= high

@@ -27,7 +27,7 @@ struct pass {
     int head_count;
     float *weights; /* (HEADS_AT_A_TIME, inputs, rows of a source) */
     float *matrix;  /* (inputs, columns) */
-    int *times;     /* (count + 1) columns of the text ids and of the end */
+    int *times;     /* (count + 1) columns at which the text ids begin, and the end column */
     float *chances; /* (count) log-probabilities among text ids */
 };
 

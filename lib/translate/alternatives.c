@@ -63,7 +63,7 @@ static clf_status join_line(struct clf_translation *line, const struct clf_trans
             start->score = (float)(log_probability + (double)start->score);
             start->log_probability += log_probability;
         }
-        exchange(start, &line->hypotheses[kept++]); /* the hypotheses from `kept` on are freed below */
+        exchange(start, &line->hypotheses[kept++]); /* hypotheses at `kept` and later are freed below */
     }
     if (kept == 0 && failed != NULL) {
         line->status = failed->status;

@@ -13,7 +13,7 @@ struct walker {
     int stage; /* stage of the current module (struct clf__trained) */
 };
 
-/* Returns the array of a weight in any layout. Creating the training checked that the size fits in an int. */
+/* Returns the array of a weight in any layout. Setup has checked that the size fits in an int. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;

@@ -35,8 +35,8 @@ struct clf__training_options {
 
 struct clf__training;
 
-/* Creates the training of a transformer, which must be loaded in fp32 and is not owned. Updates change its
- * weights. */
+/* Creates the training state of a transformer, which must be loaded in fp32 and is not owned. Updates change
+ * the transformer's weights. */
 clf_status clf__training_create(struct clf__training **out, struct clf__transformer *transformer,
                                 const struct clf__training_limits *limits,
                                 const struct clf__training_options *options);

@@ -20,7 +20,7 @@ int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor);
 
 int clf__ctranslate2_is_listed(const char *word, const char *const *list, size_t count);
 
-/* Prefixes of the settings of encoder (0) and decoder (1). Before revision 5, settings apply to the whole
+/* Setting prefixes of the encoder (0) and the decoder (1). Before revision 5, settings apply to the whole
  * model. */
 extern const char *const clf__ctranslate2_sides[2];
 /* Fails if a setting is unknown; the message names the setting. */
@@ -60,12 +60,12 @@ void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabu
 /* Finds the id of a target token; *out is -1 if there is none. */
 clf_status clf__ctranslate2_find_target(int32_t *out, const char *folder, const char *token);
 
-/* Members of struct clf__format */
+/* Implementations of members of struct clf__format */
 clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder);
 clf_status clf__ctranslate2_copy_files(const char *target, const char *folder,
                                        const struct clf__format_weights *weights);
 
-/* Reads the configuration like the member of struct clf__format. */
+/* Reads the configuration; see the member of struct clf__format. */
 clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *folder);
 
 /* The folder of the tokenizer's files, and known text settings. */

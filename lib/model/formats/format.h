@@ -48,7 +48,7 @@ struct clf__format {
 extern const struct clf__format clf__format_argos, clf__format_ctranslate2, clf__format_marian,
     clf__format_openai, clf__format_hugging_face;
 
-/* Finds the format of a path. Returns CLF_FILE if the path is neither a folder nor a file that is a model. */
+/* Finds the format of a path. Returns CLF_FILE if the path is neither a folder nor a model file. */
 clf_status clf__format_of(const struct clf__format **out, const char *path);
 
 /* Dispatch to the folder's format. */

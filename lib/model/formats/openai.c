@@ -201,7 +201,7 @@ static clf_status read_config(struct clf__config *out, const char *path)
     return status;
 }
 
-/* Keeps the dims of the weights. */
+/* Keeps the dims in the converted weights. */
 static clf_status describe(struct clf__beside *out, const char *path)
 {
     struct clf__weights *weights;

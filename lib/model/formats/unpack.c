@@ -231,7 +231,7 @@ struct target {
     int descriptor;
 };
 
-/* A clf__file_block. */
+/* A clf__file_block callback. */
 static clf_status write_block(void *user, const uint8_t *bytes, size_t size)
 {
     const struct target *target = user;

@@ -1,4 +1,4 @@
-/* The members of a session, for the files of infer. */
+/* The structure of a session, shared by the files of infer. */
 #ifndef CLF_INFER_INTERNAL_H
 #define CLF_INFER_INTERNAL_H
 

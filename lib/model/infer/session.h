@@ -18,7 +18,7 @@ struct clf__session_limits {
     int candidates;    /* k of a step */
     int prefill;       /* maximum total prefix tokens of a step; 0: no prefill */
     int banned;        /* maximum total banned ids of a step */
-    int ranges;        /* ranges of ids per row of a step; 0: none; not with shortlists */
+    int ranges;        /* ranges of ids per row of a step; 0: none; cannot be combined with shortlists */
     int draws;         /* sampled tokens per step, with ranges; 0: none */
     int target_tokens; /* maximum total tokens of given targets; 0: no given targets */
     int target_length; /* maximum tokens of a given target */
@@ -33,8 +33,8 @@ struct clf__session_limits {
     int shortlist_base, shortlist_each;
 };
 
-/* Doubles a length until it is at least `needed` or the limit. Sessions and position tables grow by this
- * rule. */
+/* Doubles a length until it is at least `needed` or reaches the limit. Sessions and position tables grow by
+ * this rule. */
 int clf__grow_length(int length, int needed, int limit);
 
 struct clf__session;

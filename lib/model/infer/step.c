@@ -290,7 +290,7 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     return CLF_OK;
 }
 
-/* Computes the decoder's input, or lets the launch of the layers compute it. */
+/* Computes the decoder's input, or leaves this to the launch of the layers. */
 static clf_status start_step(struct clf__session *session, struct clf__layer_call *call,
                              const struct clf__step_start *start, int rows)
 {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Returns the size in bytes of the white space character (Python's str.isspace()) at text, or 0. */
+/* Returns the size in bytes of the white space character (Python's str.isspace()) at `text`, or 0. */
 size_t clf__text_space(const char *text);
 /* clf__text_space() for a text of at least one byte that need not be NUL-terminated. */
 size_t clf__text_space_in(const char *text, size_t size);

@@ -47,7 +47,7 @@ clf_status clf__tokenizer_needed(clf_status status);
 /* Finds the id of the unknown token; returns CLF_FORMAT if the side needs one and has none. Whisper folders
  * name an empty token, but byte-level segmentation never needs one. */
 clf_status clf__tokenizer_find_unknown(struct clf__tokenizer_side *side, const char *token);
-/* Makes added tokens findable in unprocessed text. */
+/* Enables finding added tokens in unprocessed text. */
 void clf__tokenizer_find_in_text(struct clf__tokenizer *tokenizer);
 
 /* tokenizer_model.c: reads the files of the class, one of which is a model for both sides. */

@@ -121,7 +121,8 @@ static clf_status open_segmenter(struct whole_model *whole, struct clf__tokenize
     return CLF_OK;
 }
 
-/* Checks that each special token has the same id on both sides, since it is found in the texts of both. */
+/* Checks that each special token has the same id on both sides, because special tokens are found in both
+ * texts. */
 static clf_status check_specials(const struct clf__tokenizer *tokenizer)
 {
     const struct clf__vocabulary *source = &tokenizer->vocabulary, *target = &tokenizer->target_vocabulary;

@@ -122,7 +122,7 @@ static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
     struct clf__json json;
     struct clf__json_limits limits = {MAX_FILE_BYTES, CLF__MAX_VOCABULARY};
-    if (vocabulary->size > 0) { /* lets a slightly larger file get an error with both sizes */
+    if (vocabulary->size > 0) { /* so that the error for a slightly larger file names both sizes */
         limits.values = 2 * (size_t)vocabulary->size + 65536;
     }
     CLF__TRY(clf__json_load(&json, path, limits));

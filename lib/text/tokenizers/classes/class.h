@@ -26,7 +26,7 @@ struct clf__class_settings {
 clf_status clf__class_read_settings(struct clf__class_settings *out, const struct clf__json *config,
                                     int rows);
 
-/* Where the source language token is. */
+/* Where a source has its language token. */
 enum clf__language_place {
     CLF__LANGUAGE_NOWHERE,
     CLF__LANGUAGE_IN_FRONT, /* source language token, before the text */
@@ -63,9 +63,9 @@ struct clf__tokenizer_class {
     const char *language_opens, *language_closes;
     int finds_languages; /* every such token is a language; otherwise only tokens with the language flag */
     enum clf__language_place place;
-    int may_be_behind;           /* "legacy_behaviour" moves the language after the end token */
-    int starts_with_target;      /* the decoder starts with the target language; otherwise it is the second
-                                    token */
+    int may_be_behind;      /* "legacy_behaviour" moves the language after the end token */
+    int starts_with_target; /* the decoder starts with the target language; otherwise the target language is
+                               the second token */
     const char *source_language; /* default source language */
     const struct clf__class_pipeline
         *pipeline; /* sections that replace sections of tokenizer.json; NULL: none */

@@ -66,7 +66,7 @@ static int digit_of(char c)
                                   : -1;
 }
 
-/* Returns the byte of <0xNN>, or -1. */
+/* Returns the byte value of a token <0xNN>, or -1. */
 static int byte_of(const char *text, size_t size)
 {
     int high = -1, low = -1;

@@ -15,12 +15,12 @@ struct clf__model_tokens {
     int ids; /* highest id + 1 */
 };
 
-/* Bytes of a word. */
+/* A range of bytes in a word. */
 struct clf__model_span {
     size_t start, end;
 };
 
-/* Scratch memory for segmentation, reused from word to word; zero-initialise. */
+/* Scratch memory for segmentation, reused for each word; zero-initialise. */
 struct clf__model_work {
     struct clf__merge_work merges;
     struct clf__path_node *path;

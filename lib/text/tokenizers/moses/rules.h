@@ -10,7 +10,7 @@
 struct clf__moses_rule {
     unsigned where; /* language flag CLF__MOSES_... that enables the rule; 0: all languages */
     /* PCRE2 pattern. {alpha}, {space} and so on insert a set of characters in brackets. Matching must take
-     * linear time: no other match may start inside the beginning of a match. */
+     * linear time, so an attempted match must not contain the start of another one. */
     const char *pattern;
     const char *replacement; /* $1 is the first group */
 };

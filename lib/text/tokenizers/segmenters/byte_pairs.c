@@ -74,7 +74,7 @@ struct line {
     size_t left_size, right_size;
 };
 
-/* Reads the next pair of the file; returns 0 at the end. sets *damaged if the line is not a pair. */
+/* Reads the next pair of the file; returns 0 at the end. Sets *damaged if the line is not a pair. */
 static int next_pair(struct line *out, const char **text, int *damaged)
 {
     while (**text != '\0') {

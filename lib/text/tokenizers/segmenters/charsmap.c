@@ -70,7 +70,7 @@ static const char *check_value(const struct clf__charsmap *map, uint32_t value)
                : NULL;
 }
 
-/* Returns, from the label of a unit, the base of the node whose child the unit can be. */
+/* Returns the base of a unit's parent, computed from the unit's label. */
 static uint32_t base_of(const struct clf__charsmap *map, uint32_t child)
 {
     return child ^ (unit_at(map, child) & 0xFF);

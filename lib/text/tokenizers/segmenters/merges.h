@@ -34,7 +34,7 @@ struct clf__merge_link {
     int before, next; /* -1: none */
 };
 
-/* Scratch memory for one word, reused from word to word; zero-initialise. */
+/* Scratch memory for one word, reused for each word; zero-initialise. */
 struct clf__merge_work {
     struct clf__merge_link *links; /* (count) linked by `next`, starting at the first */
     struct clf__merge_step *heap;

@@ -33,7 +33,7 @@ struct clf__pairs {
 clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__pairs_kind kind);
 void clf__pairs_free(struct clf__pairs *pairs);
 
-/* Scratch memory for words, reused from word to word; zero-initialise. */
+/* Scratch memory for one word, reused for each word; zero-initialise. */
 struct clf__pairs_work {
     struct clf__merge_work merges;
     char *word;  /* the word, with space for @@ */

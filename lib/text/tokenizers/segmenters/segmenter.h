@@ -1,4 +1,4 @@
-/* A segmenter splits text into the tokens of a vocabulary and joins them again. Each kind is a table of
+/* A segmenter splits text into the tokens of a vocabulary and joins tokens into text. Each kind is a table of
  * functions in one file; choose.c selects the kind for a model folder. */
 #ifndef CLF_TEXT_SEGMENTERS_SEGMENTER_H
 #define CLF_TEXT_SEGMENTERS_SEGMENTER_H

@@ -206,7 +206,7 @@ clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, con
 
 namespace
 {
-/* Bounds the output of the denormaliser table before the library applies it to joined tokens. */
+/* Limits the output of the denormaliser table before the library applies the table to joined tokens. */
 clf_status check_output(const clf__sentencepiece *model, const std::vector<std::string> &pieces)
 {
     const std::string space = "\xE2\x96\x81"; /* U+2581 */

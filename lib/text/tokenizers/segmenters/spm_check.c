@@ -6,8 +6,9 @@
 #include "base/little_endian.h"
 #include "base/memory.h"
 
-/* The required fields of a SentencePiece file, a protobuf message. Its parser merges repeated messages and
- * uses the last of repeated values, so every occurrence is checked and the last table is used. */
+/* The required fields of a SentencePiece file, which is a protobuf message. Protobuf's parser merges repeated
+ * messages and uses the last of repeated values, so every occurrence is checked and the last table is used.
+ */
 enum {
     MODEL_PIECE = 1,
     MODEL_NORMALIZER_SPEC = 3,
