@@ -144,7 +144,7 @@ static void stop(struct clf__decoder *decoder)
     decoder->resampler = NULL;
 }
 
-/* Warns if a WAV file is truncated; the samples that exist are read. */
+/* Warns if a WAV file is truncated; the available samples are read. */
 static void warn_of_end(const struct clf__decoder *decoder)
 {
     int64_t declared, present;

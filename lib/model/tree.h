@@ -18,7 +18,7 @@ enum clf__module_kind {
 /* A parameter of a module and its bias, by canonical names; empty if there is none. */
 struct clf__module_part {
     char weight[96], bias[96];
-    enum clf__role role; /* of the weight */
+    enum clf__role role; /* role of the weight */
     int kernel; /* kernel size of a convolution (last dimension of the weight); 0: not a convolution */
     int rows, head_width; /* head_width: 0 outside attention */
     int bias_is_fixed;    /* 1: a constant that is not trained */

@@ -94,9 +94,9 @@ struct clf__search {
     int32_t *changed; /* (rows, limits.changed) */
     int *changed_counts;
     int32_t *listed;             /* (limits.changed) ids of one penalty */
-    float *scores;               /* (limits.changed) changed scores */
-    struct clf__choice *choices; /* (V) with limits.logits */
-    float *largest;              /* (V) with limits.logits */
+    float *scores;               /* (limits.changed) scores after penalties */
+    struct clf__choice *choices; /* (V) if limits.logits is set */
+    float *largest;              /* (V) if limits.logits is set */
 };
 
 /* Returns 1 if an id is inside the vocabulary. */

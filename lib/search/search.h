@@ -51,7 +51,7 @@ struct clf__step *clf__search_prepare(struct clf__search *search);
  */
 void clf__search_advance(struct clf__search *search);
 
-/* Returns the *count tokens so far of the best running hypothesis, or of the first sample; owned by the
+/* Returns the *count tokens that the best running hypothesis, or the first sample, has so far; owned by the
  * search and valid until the next call. NULL if the slot is free or its source is finished. */
 const int32_t *clf__search_look(const struct clf__search *search, int slot, int *tag, int *count);
 

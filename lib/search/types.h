@@ -176,7 +176,7 @@ struct clf__step {
     float *values;     /* (rows, k) logits, largest first, ties by ascending id */
     int32_t *ids;      /* (rows, k) -1 if fewer than k ids are left */
     float *statistics; /* (rows, 4): max, log sum exp(x - max), and both without banned ids; the first two are
-                          not read without both_statistics. A log sum is NaN if a logit is NaN or +inf */
+                          read only with both_statistics. A log sum is NaN if a logit is NaN or +inf */
     float *logits;     /* (rows, V) if wants_logits: logits before bans */
     float *attention;  /* (rows, attention_columns) if wants_attention: attention of a row to each source
                           position, 0 after the last one */

@@ -45,7 +45,7 @@ enum { CLF__WHISPER_RANGES = 4 }; /* number of id ranges per row */
 struct clf__whisper_limits {
     int slots;     /* number of windows that are decoded concurrently */
     int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
-    int samples;   /* at temperatures above 0; 0: no sampling */
+    int samples;   /* number of samples at temperatures above 0; 0: no sampling */
     int positions; /* number of decoder positions */
     int wanted;    /* maximum of clf__whisper_wanted(); up to 1 for greedy search */
     int finished;  /* finished hypotheses: at least beams, beams * patience, and samples */

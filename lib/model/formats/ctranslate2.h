@@ -65,7 +65,7 @@ clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder
 clf_status clf__ctranslate2_copy_files(const char *target, const char *folder,
                                        const struct clf__format_weights *weights);
 
-/* Reads the configuration; see the member of struct clf__format. */
+/* Reads the configuration (read_config of struct clf__format). */
 clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *folder);
 
 /* The folder of the tokenizer's files, and known text settings. */

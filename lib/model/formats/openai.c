@@ -201,7 +201,7 @@ static clf_status read_config(struct clf__config *out, const char *path)
     return status;
 }
 
-/* Keeps the dims in the converted weights. */
+/* Returns the dims, which the converted weights keep. */
 static clf_status describe(struct clf__beside *out, const char *path)
 {
     struct clf__weights *weights;

@@ -11,7 +11,8 @@
 enum { CLF__SENTENCE_BYTES = 4192 };
 
 /* Sets *text to the next sentence, borrowed until the next call; returns 0 at the end. Invalid UTF-8 is
- * skipped. A sentence over CLF__SENTENCE_BYTES is split at spaces, or between characters if there are none.
+ * skipped. A sentence longer than CLF__SENTENCE_BYTES is split at spaces or, if there are none, between
+ * characters.
  */
 typedef int clf__sentence_function(void *user, const char **text, size_t *size);
 
