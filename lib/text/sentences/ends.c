@@ -94,6 +94,9 @@ static int ends(const struct clf__passage *passage, size_t start, const struct c
                                                (is_closed && clf__japanese_reports(passage, ending->next)))) {
         return 0;
     }
+    if (following.is_joined && clf__japanese_repeats(passage, start, ending->end)) {
+        return 0;
+    }
     size_t quoted = clf__japanese_skip_quotations(passage, ending->next);
     if (is_closed && following.is_joined && quoted > ending->next &&
         clf__japanese_particle(passage, quoted, 1)) {
@@ -137,6 +140,16 @@ static int stands_alone(const struct clf__passage *passage, size_t start, size_t
     return clf__mark_at(passage, ending.next, NULL) == CLF__MARK_END || ends(passage, start, &ending);
 }
 
+/* « Je pars, dit-il. — Déjà ? »: returns whether a dash and a capital letter begin another speaker's turn. */
+static int is_turn(const struct clf__passage *passage, const struct clf__ending *ending)
+{
+    size_t next;
+    int32_t dash = clf__char_at(passage, ending->next, &next);
+    size_t text = clf__skip_spaces(passage, next);
+    return (dash == 0x2014 || dash == 0x2013) && text > next &&
+           clf__mark_at(passage, text, NULL) == CLF__MARK_UPPER;
+}
+
 size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
 {
     size_t next, size = clf__item_end(passage, start);
@@ -150,6 +163,9 @@ size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
         }
         if (mark == CLF__MARK_OPENING && at >= inside) {
             size_t partner = clf__mark_partner(passage, at);
+            if (partner > 0 && !clf__has_words(passage, start, at) && clf__japanese_narrates(passage, at)) {
+                return partner;
+            }
             if (partner > 0 && !stands_alone(passage, start, at, partner)) {
                 inside = partner;
                 is_bracket = clf__is_bracket_at(passage, at);
@@ -157,7 +173,8 @@ size_t clf__sentence_end(const struct clf__passage *passage, size_t start)
         }
         if (mark == CLF__MARK_STOP || mark == CLF__MARK_FINAL || mark == CLF__MARK_ELLIPSIS) {
             struct clf__ending ending = clf__ending_read(passage, at);
-            int is_whole = ending.end >= inside && (!is_bracket || ending.last >= inside || inside == 0);
+            int is_whole = ending.end >= inside ? !is_bracket || ending.last >= inside || inside == 0
+                                                : !is_bracket && is_turn(passage, &ending);
             if (is_whole && ends(passage, start, &ending)) {
                 return ending.end;
             }

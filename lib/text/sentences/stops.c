@@ -32,7 +32,8 @@ static int number_ends(const struct clf__passage *passage, size_t start,
                        clf__char_at(passage, before.end, NULL) == '.';
         return !(is_day || is_month) || digits > DAY;
     }
-    if (digits <= DAY && clf__word_is_german_month(&following->word)) {
+    if (digits <= DAY && (clf__word_is_german_month(&following->word) ||
+                          clf__word_is_german_rank(&following->word))) { /* "3. Mai", "4. Stock" */
         return 0;
     }
     return digits > ORDINAL || !clf__word_precedes_ordinal(&before) ||
@@ -43,6 +44,15 @@ static int number_ends(const struct clf__passage *passage, size_t start,
 static int is_initial(const struct clf__passage *passage, const struct clf__sentence_word *word)
 {
     return word->letters == 1 && word->digits == 0 && clf__char_at(passage, word->end, NULL) == '.';
+}
+
+/* "groups A and B": returns whether a conjunction and a single letter come before. */
+static int is_letter_list(const struct clf__passage *passage, size_t start,
+                          const struct clf__sentence_word *conjunction)
+{
+    struct clf__sentence_word letter = clf__previous_word(passage, start, conjunction);
+    return clf__word_joins(conjunction) && letter.letters == 1 && letter.digits == 0 && letter.is_capital &&
+           clf__char_at(passage, letter.end, NULL) != '.';
 }
 
 /* Returns whether a letter with a full stop ends a sentence. It is an initial, except units and labels. */
@@ -61,6 +71,9 @@ static int letter_ends(const struct clf__passage *passage, size_t start,
     }
     int32_t sign = clf__char_before(passage, before->end, NULL);
     if ((sign == 0xba || sign == 0xaa) && word->is_capital) { /* "3.º B." */
+        return 1;
+    }
+    if (word->is_capital && is_letter_list(passage, start, before)) {
         return 1;
     }
     if (following->mark == CLF__MARK_DIGIT || is_initial(passage, &following->word)) {
@@ -87,12 +100,52 @@ static int looks_abbreviated(const struct clf__sentence_word *word)
         return word->capitals <= word->is_capital && word->letters <= CONSONANTS &&
                !clf__word_has_vowels(word);
     }
-    int letters = 0;
-    for (const char *at = word->lower; *at != '\0' && letters <= PART; at++) {
+    int letters = 0, longest = 0;
+    for (const char *at = word->lower; *at != '\0'; at++) {
         int is_letter = *at != '-' && ((unsigned char)*at & 0xc0) != 0x80;
         letters = *at == '.' ? 0 : letters + is_letter;
+        longest = letters > longest ? letters : longest;
+        if (*at == '\'' || strncmp(at, "\xe2\x80\x99", 3) == 0) { /* "dell'A.C." */
+            letters = longest = 0;
+        }
     }
-    return letters <= PART;
+    return longest <= PART;
+}
+
+/* Returns whether a sign before a number follows: "ref. № 5", "max. $20". */
+static int is_sign_next(const struct clf__passage *passage, const struct clf__following *following,
+                        enum clf__word_class class)
+{
+    int32_t sign = clf__char_at(passage, following->word.start, NULL);
+    int is_amount = sign == '$' || sign == 0x20ac || sign == 0xa3 || sign == '+' || sign == '<' ||
+                    sign == '>' || sign == '~' || sign == '#' || sign == 0xb1 || sign == 0x2248;
+    return sign == 0xa7 || sign == 0x2116 || (is_amount && class == CLF__WORD_NUMBER);
+}
+
+/* "Cat. No. 5": returns whether an abbreviation of "number" and a number follow. */
+static int is_numbering_next(const struct clf__passage *passage, const struct clf__sentence_word *next)
+{
+    size_t behind;
+    return clf__word_is_in(" no nr n núm num ", next->lower) &&
+           clf__char_at(passage, next->end, &behind) == '.' &&
+           clf__mark_at(passage, clf__skip_spaces(passage, behind), NULL) == CLF__MARK_DIGIT;
+}
+
+/* Returns whether a short unlisted word after a comma is an abbreviation before a number: "ref. 5, cant. 3".
+ */
+static int is_numbered(const struct clf__passage *passage, size_t start,
+                       const struct clf__sentence_word *word, const struct clf__following *following)
+{
+    enum { SHORT = 5 };
+    size_t at = word->start, begin;
+    while (at > start && clf__char_before(passage, at, &begin) >= 0 &&
+           clf__mark_at(passage, begin, NULL) == CLF__MARK_SPACE) {
+        at = begin;
+    }
+    int32_t character = at > start ? clf__char_before(passage, at, NULL) : -1;
+    return following->mark == CLF__MARK_DIGIT && !following->has_opening && word->letters > 1 &&
+           word->letters <= SHORT && word->capitals == 0 &&
+           (character == ',' || character == ';' || character == '(');
 }
 
 /* Returns whether a number or label follows: "p. 5", "vol. II", "bl. B"; but not "no. I ...", an English
@@ -102,8 +155,16 @@ static int is_number_next(const struct clf__passage *passage, const struct clf__
 {
     const struct clf__sentence_word *next = &following->word;
     int32_t behind = clf__char_at(passage, next->end, NULL);
+    enum { DAY = 2 }; /* digits */
+    if (following->mark == CLF__MARK_DIGIT && clf__word_is_weekday(word)) {
+        return next->digits <= DAY;
+    }
     if (following->mark == CLF__MARK_DIGIT || (next->is_roman && next->letters > 1)) {
         return !following->has_opening || class == CLF__WORD_NUMBER;
+    }
+    if (is_sign_next(passage, following, class) ||
+        (class == CLF__WORD_NUMBER && is_numbering_next(passage, next))) {
+        return 1;
     }
     return class == CLF__WORD_NUMBER && next->letters == 1 && next->is_capital && behind != '\'' &&
            behind != 0x2019 && !clf__word_is_short_month(word) &&
@@ -130,6 +191,13 @@ static int is_surname(const struct clf__passage *passage, const struct clf__sent
     return clf__word_is_particle(word) && clf__mark_at(passage, next, NULL) == CLF__MARK_UPPER;
 }
 
+/* "90 Min. Umsteigen muss man nicht.": returns whether a finite verb comes after the next word. */
+static int is_clause(const struct clf__passage *passage, const struct clf__sentence_word *next)
+{
+    struct clf__sentence_word verb = clf__word_at(passage, clf__skip_spaces(passage, next->end));
+    return next->is_capital && clf__word_is_finite(&verb);
+}
+
 /* Returns whether an abbreviation ends a sentence; `before` is the word before it. */
 static int abbreviation_ends(const struct clf__passage *passage, size_t start,
                              const struct clf__sentence_word *word, const struct clf__sentence_word *before,
@@ -147,12 +215,14 @@ static int abbreviation_ends(const struct clf__passage *passage, size_t start,
     switch (class) {
     case CLF__WORD_NEVER: /* "5 см." is not "см. 5"; but "5 Min. Pause" */
         return is_number(before) && word->stops == 0 && word->letters <= 3 &&
-               (!word->is_capital || clf__following_starts(passage, following));
+               (!word->is_capital || clf__following_starts(passage, following) ||
+                is_clause(passage, &following->word));
     case CLF__WORD_TIME:
         return clf__following_starts(passage, following) || !is_adverbial(passage, start, word->end);
     case CLF__WORD_BETWEEN:
-        return clf__following_starts(passage, following) &&
-               !(is_title && is_surname(passage, &following->word));
+        return (clf__following_starts(passage, following) &&
+                !(is_title && is_surname(passage, &following->word))) ||
+               (is_number(before) && is_clause(passage, &following->word));
     case CLF__WORD_NUMBER: /* "на 88-й мин." */
         return !is_ordinal(passage, before) || clf__following_starts(passage, following);
     case CLF__WORD_LAST: /* "S. A. R." */
@@ -203,6 +273,10 @@ int clf__stop_ends(const struct clf__passage *passage, size_t start, const struc
         (word.lower[0] != 'c' || before.is_capital) && !is_number(&before) && !before.is_roman) {
         class = CLF__WORD_PLAIN; /* "г. Омск" */
     }
+    if (class == CLF__WORD_TIME && word.capitals > 1 && clf__word_is_listed(" a.c ", word.lower) &&
+        !is_number(&before)) {
+        class = CLF__WORD_PLAIN; /* "l'A.C. Milan" */
+    }
     if (clf__word_begins_abbreviation(passage, &word, &following->word) ||
         (following->mark == CLF__MARK_LOWER &&
          (class != CLF__WORD_PLAIN || word.letters == 1 || looks_abbreviated(&word)))) {
@@ -220,9 +294,10 @@ int clf__stop_ends(const struct clf__passage *passage, size_t start, const struc
     }
     enum { SHORT = 4 }; /* maximum length of a possible abbreviation: "Ausg. 5", "nach Inf. III" */
     int is_first = !clf__has_words(passage, start, word.start);
-    int is_numbered = (following->mark == CLF__MARK_DIGIT && is_first) ||
-                      (following->word.is_roman && following->word.letters > 1);
-    if (word.letters <= SHORT && is_numbered && !following->has_opening) {
+    int has_number = (following->mark == CLF__MARK_DIGIT && is_first) ||
+                     (following->word.is_roman && following->word.letters > 1);
+    if ((word.letters <= SHORT && has_number && !following->has_opening) ||
+        is_numbered(passage, start, &word, following)) {
         return 0;
     }
     int is_unit =

@@ -16,6 +16,10 @@ static const char zones[] = " eastern central pacific mountain gmt utc est edt c
 
 static const char starters[] =
     /* English */
+    " anyone anything dear welcome sorry ah hey hmm alas indeed hence moreover furthermore "
+    "otherwise likewise remove click select open check shake mix stir bake "
+    "serve remember imagine note visit contact ask tell whoever wherever whenever half "
+    ""
     " the this that these those there here he she it we they you i his her its our their my your who what "
     "when where why "
     "how which whose if whether but and or so yet then while after before since because although though "
@@ -34,6 +38,12 @@ static const char starters[] =
     "today yesterday tomorrow later meanwhile thus therefore for by about none between until unless thanks "
     "thank "
     /* German */
+    " wieso weshalb welche welcher welches welchen weder sowie sogar zudem zwar eben genau hallo "
+    "guten liebe lieber sehr gern gerne bringt nehmt geht seid macht drücken öffnen schalten klicken "
+    "wählen schließen entfernen lassen geben nehmen setzen stellen achten wessen wozu woher womit "
+    "hinzu hingegen vorher nachher einmal zweimal niemanden jedem jeden jeglicher mehrere weitere "
+    "weiterhin ebenfalls ebenso ferner übrigens bisher bislang dadurch dahinter darum hoffentlich "
+    "offenbar angeblich umso hätte wäre würde könnte "
     " zwei drei vier fünf sechs sieben acht neun zehn beide ihnen euch solche hierfür bring gib nimm komm "
     "siehe lies "
     "anfangs seitdem davor wieder vielen unterwegs dabei dazu dafür davon darauf daraus darin darüber "
@@ -55,6 +65,12 @@ static const char starters[] =
     "sind war waren "
     "hat haben kann nicht ja nein bitte insgesamt erst damals ihm ihn uns mir euch danke "
     /* French */
+    " maintenant aussitôt autrefois jadis hélas bref certes sinon quant quiconque mieux moins plus "
+    "très trop tant telle tel dont dehors dedans ailleurs partout attention bonjour bonsoir désolé "
+    "avait était avez êtes suis faut faites mettez versez laissez mélangez coupez servez retirez "
+    "appuyez cliquez vérifiez consultez attendez regardez imaginez sachez veuillez auprès "
+    "quelqu autant autre autres autrement lorsqu puisque puisqu afin quoique "
+    "quelque "
     " celui celle ceux celles deux trois quatre cinq six sept huit neuf dix lui eux quelques "
     "dès lors parfois souvent enfin bientôt soudain désormais ainsi cependant toutefois "
     "pourtant néanmoins outre parmi loin grâce nul nulle chacun voyez appelez prenez ajoutez "
@@ -70,6 +86,11 @@ static const char starters[] =
     "voilà selon "
     "malgré merci "
     /* Italian */
+    " adesso ormai purtroppo bene così cioè insomma magari comunque infatti anzi invece altrimenti "
+    "appena finché affinché oppure neanche ognuno chiunque qualunque qualsiasi buongiorno ciao attenzione "
+    "vorrei volevo può deve aggiungere mescolare cuocere servire premere aprire chiudere attendere "
+    "fate mettete lasciate versate portate prendete ricordate eccetto oltre presso verso contro "
+    "sotto sopra dietro davanti vicino lontano "
     " due tre quattro cinque sei sette otto nove dieci ciascuno qualcuno qualche nemmeno "
     "neppure inoltre infine intanto tuttavia dunque perciò forse spesso subito presto tardi "
     "venne vennero furono "
@@ -85,6 +106,11 @@ static const char starters[] =
     "oggi ieri "
     "domani qui lì sì no ecco secondo grazie "
     /* Spanish */
+    " algo alguien algún alguna ninguno ninguna ningún cualquier cualquiera bastante demasiado mucho "
+    "mucha poco pocos pocas mejor peor igual mientras acaso ojalá hola buenos buenas perdón cuidado "
+    "bueno hemos tenía tiene tengo puede debe traed traiga añada mezcle agregue vierta "
+    "pulse abra cierre retire espere mire consulte recuerde deje ponga sirva cuánto cuántos cuya "
+    "detrás delante encima debajo cerca lejos fuera dentro contra bajo "
     " dos tres cuatro cinco seis siete ocho nueve diez aquellos aquellas aquello entre "
     "mediante aún apenas quizá quizás tal ambos ambas pronto finalmente solo sólo incluso "
     "excepto salvo era eran fueron había hubo "
@@ -98,6 +124,10 @@ static const char starters[] =
     "algunos algunas "
     "otros otras cada dos hay son fue está están han me te le nos ya así además más gracias "
     /* Portuguese */
+    " alguém algum alguma nenhum nenhuma qualquer quaisquer demais muito muita pouco poucos melhor "
+    "pior oxalá olá desculpe bem será estão tinha tenho pode tragam traga adicione misture "
+    "coloque pressione feche lembre deixe quantos cuja atrás diante acima abaixo perto longe fora "
+    "sob pois senão aliás inclusive "
     " dois duas três quatro cinco seis sete oito nove dez aqueles aquelas aquilo lhe quase "
     "talvez enquanto durante segundo conforme apenas somente ainda logo enfim finalmente "
     "todavia contudo entretanto portanto era eram foram havia houve "
@@ -109,6 +139,11 @@ static const char starters[] =
     "são foi tem já "
     "assim além mesmo mais obrigado obrigada "
     /* Russian */
+    " привет здравствуйте извините пожалуйста увы итак кстати вообще конечно возможно наверное может "
+    "видимо очевидно поскольку ибо причём причем притом отсюда оттуда туда сюда везде нигде "
+    "несколько много мало больше меньше лучше хуже очень слишком совсем "
+    "вот вон ведь разве неужели пусть давайте возьмите нажмите добавьте смешайте откройте закройте "
+    "снимите подавайте варите мимо сквозь против внутри снаружи вчетвером "
     " ему ей им мне тебе нам вам него неё них себя два две три четыре пять шесть семь восемь "
     "девять десять оба обе сам сама сами вдруг снова опять часто иногда обычно вскоре впрочем "
     "наконец кроме около среди вместо вокруг именно почти однажды "
@@ -139,7 +174,21 @@ static const char labels[] =
     "ligne línea gate gleis platform terminal building serie série series level model modell moll dur "
     "витамин витамина витамины план плана тип типа группа группы группу класс класса пункт пункта буква "
     "буквы часть "
-    "вариант приложение ";
+    "вариант приложение room hall wing block pier zone sector stand lot ward dock exit entrance section "
+    "size sizes figure table exercise question version box route language "
+    "raum saal halle zimmer block tor ausgang eingang sektor tribüne aufgang größe sprache abbildung tabelle "
+    "aufgabe frage "
+    "salle porte quai bloc bâtiment secteur tribune entrée sortie taille langage figure tableau exercice "
+    "question "
+    "sala salón aula puerta salida entrada zona edificio pabellón sector andén bloque talla lenguaje figura "
+    "tabla ejercicio pregunta "
+    "stanza porta uscita ingresso blocco padiglione settore scala taglia linguaggio tabella esercizio "
+    "domanda "
+    "binario "
+    "portão porta saída edifício pavilhão andar tamanho linguagem tabela exercício pergunta questão torre "
+    "зал зале зала аудитория аудитории аудиторию кабинет кабинете корпус корпусе корпуса блок блоке сектор "
+    "секторе зона зоне подъезд подъезде выход выходе вход секция секции литера размер размера языке язык "
+    "рисунок таблица вопрос категория категории категорию класс классе ";
 static const char ordinals[] = " am im vom zum beim ab bis seit der die das dem den des ein eine einen einem "
                                "einer eines sein seine seinen seinem seiner "
                                "ihr ihre ihren ihrem ihrer mein meine meinen meinem meiner dein deine deinen "
@@ -155,6 +204,24 @@ static const char prepositions[] =
     "dopo prima verso às antes depois desde hacia hasta las в во около с со до после к ко на от ";
 static const char reports[] =
     " said says asked cried shouted yelled replied whispered exclaimed called answered screamed ";
+
+/* German nouns that are counted by ordinal numbers. */
+static const char german_ranks[] =
+    " stock stockwerk etage og obergeschoss klasse platz liga bundesliga jahrhundert jh jhd jhdt auflage "
+    "aufl "
+    "spieltag runde minute stunde tag woche monat jahr quartal halbjahr halbzeit semester geburtstag "
+    "lebensjahr bezirk mal teil band reihe lektion akt szene mannschaft sinfonie symphonie weltkrieg kapitel "
+    "absatz satz stufe rang schuljahr lauf etappe saison folge staffel generation hochzeitstag jahrestag ";
+static const char conjunctions[] = " and or und oder et ou y o e ed u и или ";
+/* Finite verbs that often follow the first word of a sentence. */
+static const char finite[] =
+    " ist sind war waren hat haben hatte hatten kann können konnte muss müssen musste soll sollte wird "
+    "werden "
+    "wurde wurden darf will wollte gibt geht kommt kostet bleibt macht liegt steht heißt "
+    "is are was were has have had can could will would must should may "
+    "est sont était étaient a ont avait avaient peut doit sera "
+    "es son era eran está están tiene tenía puede debe será "
+    "è sono aveva può deve sarà é são estava tem tinha pode deve está ";
 
 int clf__word_is_in(const char *list, const char *word)
 {
@@ -270,6 +337,21 @@ int clf__word_is_label(const struct clf__sentence_word *word, const struct clf__
 int clf__word_precedes_ordinal(const struct clf__sentence_word *word)
 {
     return clf__word_is_in(ordinals, word->lower);
+}
+
+int clf__word_is_german_rank(const struct clf__sentence_word *word)
+{
+    return word->is_capital && clf__word_is_in(german_ranks, word->lower);
+}
+
+int clf__word_joins(const struct clf__sentence_word *word)
+{
+    return clf__word_is_in(conjunctions, word->lower);
+}
+
+int clf__word_is_finite(const struct clf__sentence_word *word)
+{
+    return word->capitals == 0 && clf__word_is_in(finite, word->lower);
 }
 
 int clf__word_is_exclaimed(const struct clf__sentence_word *word, int is_first)

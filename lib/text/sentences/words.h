@@ -38,6 +38,12 @@ int clf__word_is_label(const struct clf__sentence_word *word, const struct clf__
 int clf__word_precedes_ordinal(const struct clf__sentence_word *word);
 /* Returns whether a word is a German month, in full or abbreviated. */
 int clf__word_is_german_month(const struct clf__sentence_word *word);
+/* Returns whether a word is a German noun that is counted by ordinal numbers: "4. Stock". */
+int clf__word_is_german_rank(const struct clf__sentence_word *word);
+/* Returns whether a word is "and" or "or". */
+int clf__word_joins(const struct clf__sentence_word *word);
+/* Returns whether a word is a common finite verb: "is". */
+int clf__word_is_finite(const struct clf__sentence_word *word);
 /* Returns whether a word is a name that ends with an exclamation mark: "Yahoo! JAPAN". Interjections are such
  * names unless they begin the sentence: "the magazine Jump! Media". */
 int clf__word_is_exclaimed(const struct clf__sentence_word *word, int is_first);
