@@ -36,7 +36,8 @@ static const char titles[] =
     "cmdr cdr pres pvt brig amb fr on pr me mm pte "
     "sor fa ten cel alm insp supt atty gent ";
 /* Titles only after an article, such as "il mar. Esposito". */
-static const char titles_after_articles[] = " mar mal del gal caps gens card magg sold ";
+static const char titles_after_articles[] = " mar mal del gal caps gens card magg sold "
+                                            "ver ";
 static const char before_numbers[] =
     " no nos nr nrs nrn n° nº n.º num núm núms nn pp pg pgs pag pagg pág págs seq ff art artt arts abs "
     "abschn par parr párr párrf "
@@ -57,7 +58,8 @@ static const char before_numbers[] =
     "rec ptal qtd proc quant apart sl lj таб капс кап амп раб моб каб "
     "ком комн разм арт макс темп поз исх инв "
     "ваг зд яч "
-    "gem ";
+    "gem "
+    "amp amps ampul sup óvs sob comps comprim sc compr larg anch largh altezz ";
 /* Abbreviated weekdays before a day of one or two digits; in other places they are plain words. */
 static const char weekdays[] =
     " lun mar mer mié jue jeu vie ven sáb sab sam dim dom gio seg ter qua qui sex ";
@@ -87,13 +89,16 @@ static const char between[] =
     "архим преп блаж имп цес реж засл нар арх пред "
     "нач пом корр сен деп воен муз авт пер изд-во "
     "моск ленингр "
-    "нар.арт засл.арт засл.деят засл.маст засл.тренер ";
+    "нар.арт засл.арт засл.деят засл.маст засл.тренер "
+    "profs sgts lics ings arqs mtros mtras pdta vicepdte vicepres vice-pres trib cass juzg proff ingg archh "
+    "profas engs dott.sse ";
 /* Places and other names that are ordinary words in lower case. */
 static const char names[] = " mon tue tues wed thu thur thurs fri sat sun calif mass conn penn pa va vt fla "
                             "tex ill wash ariz colo mich minn ala ark okla tenn wis neb nev "
                             "ore del md mo ky ga wyo fed ed "
                             "ald pref cons det cllr ens spc bf loc com mun conc des "
-                            "prés ";
+                            "prés "
+                            "акт revs sens reps gens ";
 static const char last[] =
     " etc usw ecc ud uds vd vds ee.uu ff.aa e.u.a o.n.u u.r.s.s incl excl u.s.w usf "
     "u.v.m u.a.m u.dgl u.ä.m v.chr n.chr av.j.-c apr.j.-c ap.j.-c "

@@ -46,6 +46,24 @@ static int is_initial(const struct clf__passage *passage, const struct clf__sent
     return word->letters == 1 && word->digits == 0 && clf__char_at(passage, word->end, NULL) == '.';
 }
 
+/* "R & B": returns whether a single letter and an ampersand come before. */
+static int is_after_ampersand(const struct clf__passage *passage, const struct clf__sentence_word *letter)
+{
+    size_t at = letter->start;
+    int32_t character = clf__char_before(passage, at, &at);
+    if (character == ' ') {
+        character = clf__char_before(passage, at, &at);
+    }
+    if (character != '&') {
+        return 0;
+    }
+    if (clf__char_before(passage, at, NULL) == ' ') {
+        clf__char_before(passage, at, &at);
+    }
+    struct clf__sentence_word other = clf__word_before(passage, 0, at);
+    return other.letters == 1 && other.is_capital;
+}
+
 /* "groups A and B": returns whether a conjunction and a single letter come before. */
 static int is_letter_list(const struct clf__passage *passage, size_t start,
                           const struct clf__sentence_word *conjunction)
@@ -73,7 +91,7 @@ static int letter_ends(const struct clf__passage *passage, size_t start,
     if ((sign == 0xba || sign == 0xaa) && word->is_capital) { /* "3.º B." */
         return 1;
     }
-    if (word->is_capital && is_letter_list(passage, start, before)) {
+    if (word->is_capital && (is_letter_list(passage, start, before) || is_after_ampersand(passage, word))) {
         return 1;
     }
     if (following->mark == CLF__MARK_DIGIT || is_initial(passage, &following->word)) {
@@ -148,6 +166,15 @@ static int is_numbered(const struct clf__passage *passage, size_t start,
            (character == ',' || character == ';' || character == '(');
 }
 
+/* "2 caps. 3 times a day": returns whether a number and how often follow. */
+static int is_dose_next(const struct clf__passage *passage, const struct clf__following *following)
+{
+    size_t next = clf__skip_spaces(passage, following->word.end);
+    struct clf__sentence_word word = clf__word_at(passage, next);
+    int is_times = clf__char_at(passage, next, NULL) == 0xd7 || clf__begins_with(passage, next, "-mal");
+    return following->mark == CLF__MARK_DIGIT && (is_times || clf__word_is_frequency(&word));
+}
+
 /* Returns whether a number or label follows: "p. 5", "vol. II", "bl. B"; but not "no. I ...", an English
  * sentence. */
 static int is_number_next(const struct clf__passage *passage, const struct clf__following *following,
@@ -156,6 +183,8 @@ static int is_number_next(const struct clf__passage *passage, const struct clf__
     const struct clf__sentence_word *next = &following->word;
     int32_t behind = clf__char_at(passage, next->end, NULL);
     enum { DAY = 2 }; /* digits */
+    static const char english[] =
+        " no mind art fig app cap bin gem temp max sect rev mod comp prop exp par cell op ";
     if (following->mark == CLF__MARK_DIGIT && clf__word_is_weekday(word)) {
         return next->digits <= DAY;
     }
@@ -168,7 +197,7 @@ static int is_number_next(const struct clf__passage *passage, const struct clf__
     }
     return class == CLF__WORD_NUMBER && next->letters == 1 && next->is_capital && behind != '\'' &&
            behind != 0x2019 && !clf__word_is_short_month(word) &&
-           (word->is_capital || (next->is_roman && strcmp(word->lower, "no") != 0) ||
+           (word->is_capital || (next->is_roman && !clf__word_is_in(english, word->lower)) ||
             !clf__word_is_starter(passage, next));
 }
 
@@ -220,6 +249,9 @@ static int abbreviation_ends(const struct clf__passage *passage, size_t start,
     case CLF__WORD_TIME:
         return clf__following_starts(passage, following) || !is_adverbial(passage, start, word->end);
     case CLF__WORD_BETWEEN:
+        if (!word->is_capital && strcmp(word->lower, "prof") == 0 && clf__word_is_finite(before)) {
+            return 1; /* "Il est prof." */
+        }
         return (clf__following_starts(passage, following) &&
                 !(is_title && is_surname(passage, &following->word))) ||
                (is_number(before) && is_clause(passage, &following->word));
@@ -254,11 +286,20 @@ static int is_chain(const struct clf__passage *passage, size_t start, const stru
            clf__word_classify(passage, next.start, &next) != CLF__WORD_NEVER;
 }
 
+/* "/proc": returns whether a slash begins the word. */
+static int is_path(const struct clf__passage *passage, const struct clf__sentence_word *word)
+{
+    size_t slash;
+    int is_slash = clf__char_before(passage, word->start, &slash) == '/';
+    int32_t before = is_slash ? clf__char_before(passage, slash, NULL) : 0;
+    return is_slash && (before < 0 || before == ' ' || before == '"' || before == '/');
+}
+
 int clf__stop_ends(const struct clf__passage *passage, size_t start, const struct clf__ending *ending,
                    const struct clf__following *following)
 {
     struct clf__sentence_word word = clf__word_before(passage, start, ending->start);
-    if (clf__word_is_elided_initial(&word)) { /* "l'opera d'A. Manzoni" */
+    if (clf__word_is_elided_initial(passage, &word)) { /* "l'opera d'A. Manzoni" */
         return 0;
     }
     if (is_number(&word)) {
@@ -266,6 +307,9 @@ int clf__stop_ends(const struct clf__passage *passage, size_t start, const struc
     }
     struct clf__sentence_word before = clf__previous_word(passage, start, &word);
     enum clf__word_class class = clf__word_classify(passage, start, &word);
+    if (is_path(passage, &word)) {
+        return 1;
+    }
     if (clf__word_is_title(&word, &before)) {
         class = CLF__WORD_BETWEEN;
     }
@@ -297,7 +341,8 @@ int clf__stop_ends(const struct clf__passage *passage, size_t start, const struc
     int has_number = (following->mark == CLF__MARK_DIGIT && is_first) ||
                      (following->word.is_roman && following->word.letters > 1);
     if ((word.letters <= SHORT && has_number && !following->has_opening) ||
-        is_numbered(passage, start, &word, following)) {
+        is_numbered(passage, start, &word, following) ||
+        (is_number(&before) && is_dose_next(passage, following))) {
         return 0;
     }
     int is_unit =

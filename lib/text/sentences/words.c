@@ -16,6 +16,7 @@ static const char zones[] = " eastern central pacific mountain gmt utc est edt c
 
 static const char starters[] =
     /* English */
+    " leave follow choose avoid think cut preheat sign pay drink eat tick "
     " anyone anything dear welcome sorry ah hey hmm alas indeed hence moreover furthermore "
     "otherwise likewise remove click select open check shake mix stir bake "
     "serve remember imagine note visit contact ask tell whoever wherever whenever half "
@@ -38,6 +39,8 @@ static const char starters[] =
     "today yesterday tomorrow later meanwhile thus therefore for by about none between until unless thanks "
     "thank "
     /* German */
+    " klingeln anrufen lesen schreiben folgen wählt biegen treten nutzen vermeiden denken schneiden rühren "
+    "heizen unterschreiben zahlen bezahlen kommt kommen warten ruft rufen "
     " wieso weshalb welche welcher welches welchen weder sowie sogar zudem zwar eben genau hallo "
     "guten liebe lieber sehr gern gerne bringt nehmt geht seid macht drücken öffnen schalten klicken "
     "wählen schließen entfernen lassen geben nehmen setzen stellen achten wessen wozu woher womit "
@@ -65,6 +68,9 @@ static const char starters[] =
     "sind war waren "
     "hat haben kann nicht ja nein bitte insgesamt erst damals ihm ihn uns mir euch danke "
     /* French */
+    " sonnez frappez levez prévoyez relisez allez venez donnez lisez écrivez suivez tournez entrez "
+    "choisissez cochez ouvrez fermez utilisez évitez pensez pensez-y incorporez épluchez salez préchauffez "
+    "battez déposez signez payez "
     " maintenant aussitôt autrefois jadis hélas bref certes sinon quant quiconque mieux moins plus "
     "très trop tant telle tel dont dehors dedans ailleurs partout attention bonjour bonsoir désolé "
     "avait était avez êtes suis faut faites mettez versez laissez mélangez coupez servez retirez "
@@ -86,6 +92,9 @@ static const char starters[] =
     "voilà selon "
     "malgré merci "
     /* Italian */
+    " suonare premete aprite chiudete leggete scrivete seguite girate entrate scegliete barrare usate "
+    "evitate pensate unire versare tagliare togliere mettere lasciare usare evitare vedi leggi scrivi "
+    "chiamare "
     " adesso ormai purtroppo bene così cioè insomma magari comunque infatti anzi invece altrimenti "
     "appena finché affinché oppure neanche ognuno chiunque qualunque qualsiasi buongiorno ciao attenzione "
     "vorrei volevo può deve aggiungere mescolare cuocere servire premere aprire chiudere attendere "
@@ -106,6 +115,8 @@ static const char starters[] =
     "oggi ieri "
     "domani qui lì sì no ecco secondo grazie "
     /* Spanish */
+    " llame llamad llevad llevar traer lea escriba siga gire elija marque evite piense corte incorpore "
+    "precaliente bata firme pague haga vaya venga tome venid id "
     " algo alguien algún alguna ninguno ninguna ningún cualquier cualquiera bastante demasiado mucho "
     "mucha poco pocos pocas mejor peor igual mientras acaso ojalá hola buenos buenas perdón cuidado "
     "bueno hemos tenía tiene tengo puede debe traed traiga añada mezcle agregue vierta "
@@ -124,6 +135,7 @@ static const char starters[] =
     "algunos algunas "
     "otros otras cada dos hay son fue está están han me te le nos ya así además más gracias "
     /* Portuguese */
+    " ligue toque levem leia escreva vire escolha pense junte preaqueça assine faça vá venha "
     " alguém algum alguma nenhum nenhuma qualquer quaisquer demais muito muita pouco poucos melhor "
     "pior oxalá olá desculpe bem será estão tinha tenho pode tragam traga adicione misture "
     "coloque pressione feche lembre deixe quantos cuja atrás diante acima abaixo perto longe fora "
@@ -139,6 +151,8 @@ static const char starters[] =
     "são foi tem já "
     "assim além mesmo mais obrigado obrigada "
     /* Russian */
+    " звоните позвоните берите читайте пишите следуйте поверните войдите выберите используйте избегайте "
+    "нарежьте взбейте подпишите оплатите сделайте идите приходите "
     " привет здравствуйте извините пожалуйста увы итак кстати вообще конечно возможно наверное может "
     "видимо очевидно поскольку ибо причём причем притом отсюда оттуда туда сюда везде нигде "
     "несколько много мало больше меньше лучше хуже очень слишком совсем "
@@ -188,6 +202,13 @@ static const char labels[] =
     "portão porta saída edifício pavilhão andar tamanho linguagem tabela exercício pergunta questão torre "
     "зал зале зала аудитория аудитории аудиторию кабинет кабинете корпус корпусе корпуса блок блоке сектор "
     "секторе зона зоне подъезд подъезде выход выходе вход секция секции литера размер размера языке язык "
+    "row seat table desk stall booth floor track lane group groups options choices vitamins "
+    "reihe sitz tisch stand spur linie rang loge foyer hörsaal klassenraum klassenzimmer studio "
+    "rang siège table stand hall étage quai loge amphi amphithéâtre studio place "
+    "tribuna grada fila asiento mesa planta local oficina despacho módulo nave estudio hangar stand "
+    "fila posto tavolo settore tribuna palchetto corsia binari studio ufficio reparto capannone "
+    "salão tribuna setor fila mesa bancada auditório estúdio gabinete escritório pavimento galpão ala "
+    "ряд ряду место стол столе этаж линия линии трибуна трибуне платформа платформе палата палате "
     "рисунок таблица вопрос категория категории категорию класс классе ";
 static const char ordinals[] = " am im vom zum beim ab bis seit der die das dem den des ein eine einen einem "
                                "einer eines sein seine seinen seinem seiner "
@@ -211,7 +232,12 @@ static const char german_ranks[] =
     "aufl "
     "spieltag runde minute stunde tag woche monat jahr quartal halbjahr halbzeit semester geburtstag "
     "lebensjahr bezirk mal teil band reihe lektion akt szene mannschaft sinfonie symphonie weltkrieg kapitel "
-    "absatz satz stufe rang schuljahr lauf etappe saison folge staffel generation hochzeitstag jahrestag ";
+    "absatz satz stufe rang schuljahr lauf etappe saison folge staffel generation hochzeitstag jahrestag "
+    "sieger siegerin preis advent vorsitzende vorsitzender bürgermeister strophe zeile spalte versuch "
+    "wahlgang rennen "
+    "drittel viertel ausgabe jahrgang durchgang satz ";
+/* Words after a number that say how often. */
+static const char frequencies[] = " times time fois veces vez volte volta vezes раз раза р mal x ";
 static const char conjunctions[] = " and or und oder et ou y o e ed u и или ";
 /* Finite verbs that often follow the first word of a sentence. */
 static const char finite[] =
@@ -344,6 +370,11 @@ int clf__word_is_german_rank(const struct clf__sentence_word *word)
     return word->is_capital && clf__word_is_in(german_ranks, word->lower);
 }
 
+int clf__word_is_frequency(const struct clf__sentence_word *word)
+{
+    return clf__word_is_in(frequencies, word->lower);
+}
+
 int clf__word_joins(const struct clf__sentence_word *word)
 {
     return clf__word_is_in(conjunctions, word->lower);
@@ -370,10 +401,12 @@ int clf__word_is_german_month(const struct clf__sentence_word *word)
     return clf__word_is_in(german_months, word->lower);
 }
 
-int clf__word_is_elided_initial(const struct clf__sentence_word *word)
+int clf__word_is_elided_initial(const struct clf__passage *passage, const struct clf__sentence_word *word)
 {
     const char *straight = strchr(word->lower, '\''), *curly = strstr(word->lower, "\xe2\x80\x99");
-    return word->capitals > word->is_capital &&
+    size_t last;
+    clf__char_before(passage, word->end, &last);
+    return clf__mark_at(passage, last, NULL) == CLF__MARK_UPPER &&
            ((straight != NULL && strlen(straight) == 2) || (curly != NULL && strlen(curly) == 4));
 }
 

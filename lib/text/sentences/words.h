@@ -26,7 +26,7 @@ int clf__word_is_in(const char *list, const char *word);
 int clf__word_is_listed(const char *list, const char *word);
 
 /* Returns whether a word is an initial after an elided article: "d'A". */
-int clf__word_is_elided_initial(const struct clf__sentence_word *word);
+int clf__word_is_elided_initial(const struct clf__passage *passage, const struct clf__sentence_word *word);
 
 /* Returns whether a word commonly begins a sentence and is not a name. */
 int clf__word_is_starter(const struct clf__passage *passage, const struct clf__sentence_word *word);
@@ -40,6 +40,8 @@ int clf__word_precedes_ordinal(const struct clf__sentence_word *word);
 int clf__word_is_german_month(const struct clf__sentence_word *word);
 /* Returns whether a word is a German noun that is counted by ordinal numbers: "4. Stock". */
 int clf__word_is_german_rank(const struct clf__sentence_word *word);
+/* Returns whether a word after a number says how often: "3 times". */
+int clf__word_is_frequency(const struct clf__sentence_word *word);
 /* Returns whether a word is "and" or "or". */
 int clf__word_joins(const struct clf__sentence_word *word);
 /* Returns whether a word is a common finite verb: "is". */
