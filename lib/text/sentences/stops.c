@@ -123,7 +123,8 @@ static int looks_abbreviated(const struct clf__sentence_word *word)
         int is_letter = *at != '-' && ((unsigned char)*at & 0xc0) != 0x80;
         letters = *at == '.' ? 0 : letters + is_letter;
         longest = letters > longest ? letters : longest;
-        if (*at == '\'' || strncmp(at, "\xe2\x80\x99", 3) == 0) { /* "dell'A.C." */
+        int is_apostrophe = *at == '\'' ? at[1] != '\0' : strncmp(at, "\xe2\x80\x99", 3) == 0;
+        if (is_apostrophe) { /* "dell'A.C." */
             letters = longest = 0;
         }
     }
@@ -134,10 +135,12 @@ static int looks_abbreviated(const struct clf__sentence_word *word)
 static int is_sign_next(const struct clf__passage *passage, const struct clf__following *following,
                         enum clf__word_class class)
 {
-    int32_t sign = clf__char_at(passage, following->word.start, NULL);
+    size_t next;
+    int32_t sign = clf__char_at(passage, following->word.start, &next);
     int is_amount = sign == '$' || sign == 0x20ac || sign == 0xa3 || sign == '+' || sign == '<' ||
                     sign == '>' || sign == '~' || sign == '#' || sign == 0xb1 || sign == 0x2248;
-    return sign == 0xa7 || sign == 0x2116 || (is_amount && class == CLF__WORD_NUMBER);
+    int has_number = clf__mark_at(passage, clf__skip_spaces(passage, next), NULL) == CLF__MARK_DIGIT;
+    return has_number && (sign == 0xa7 || sign == 0x2116 || (is_amount && class == CLF__WORD_NUMBER));
 }
 
 /* "Cat. No. 5": returns whether an abbreviation of "number" and a number follow. */
