@@ -73,6 +73,17 @@ static int is_letter_list(const struct clf__passage *passage, size_t start,
            clf__char_at(passage, letter.end, NULL) != '.';
 }
 
+/* "12 N. Main St." */
+static int is_compass(const struct clf__passage *passage, const struct clf__sentence_word *word,
+                      const struct clf__following *following)
+{
+    size_t street = clf__skip_spaces(passage, following->word.end);
+    struct clf__sentence_word next = clf__word_at(passage, street);
+    return word->is_capital && clf__word_is_in(" n s e w ", word->lower) && following->word.is_capital &&
+           next.is_capital &&
+           clf__word_is_in(" st ave rd blvd dr ln street avenue road boulevard drive lane ", next.lower);
+}
+
 /* Returns whether a letter with a full stop ends a sentence. It is an initial, except units and labels. */
 static int letter_ends(const struct clf__passage *passage, size_t start,
                        const struct clf__sentence_word *word, const struct clf__sentence_word *before,
@@ -101,6 +112,9 @@ static int letter_ends(const struct clf__passage *passage, size_t start,
         clf__following_starts(passage, following)) { /* "Alfonso X. El ..." */
         return 1;
     }
+    if (is_compass(passage, word, following)) {
+        return 0;
+    }
     int is_whole_word = strchr("aeioy", word->lower[0]) != NULL && !word->is_capital; /* "ce qu'il a." */
     return is_whole_word || is_number(before) ||
            (clf__following_starts(passage, following) && !following->has_opening &&
@@ -110,13 +124,17 @@ static int letter_ends(const struct clf__passage *passage, size_t start,
 /* Recognises unlisted abbreviations: letters with inner full stops, or only consonants. */
 static int looks_abbreviated(const struct clf__sentence_word *word)
 {
-    enum { PART = 3, CONSONANTS = 4 };
+    enum { PART = 3, CONSONANTS = 4, COMPOUND = 4 };
     if (word->letters == 0 || word->digits > 0) {
         return 0;
     }
     if (word->stops == 0) {
         return word->capitals <= word->is_capital && word->letters <= CONSONANTS &&
                !clf__word_has_vowels(word);
+    }
+    const char *hyphen = strstr(word->lower, ".-"); /* "Dipl.-Kfm." */
+    if (hyphen != NULL && strchr(hyphen + 1, '.') == NULL) {
+        return strlen(hyphen + 2) <= COMPOUND;
     }
     int letters = 0, longest = 0;
     for (const char *at = word->lower; *at != '\0'; at++) {
