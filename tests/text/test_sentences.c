@@ -75,8 +75,8 @@ static void test_abbreviations(void **state)
           "Take 2 caps. 3 times.", "Es kostet ab mind. € 20.", "Ende.");
     CHECK("It crossed my mind. I left. C'est un jeu. 20000 joueurs.", "It crossed my mind.", "I left.",
           "C'est un jeu.", "20000 joueurs.");
-    CHECK("Groups A and B. Paul won. In der Halle D. Einlass ab 8. Rechts, 4. Stock.", "Groups A and B.",
-          "Paul won.", "In der Halle D.", "Einlass ab 8.", "Rechts, 4. Stock.");
+    CHECK("Groups A and B. Paul won. Rechts, 4. Stock. In der Halle D. Einlass.", "Groups A and B.",
+          "Paul won.", "Rechts, 4. Stock.", "In der Halle D.", "Einlass.");
     CHECK("Frankfurt a. d. O. Karl kam. Es dauert 5 Min. Essen gibt es. Dipl.-Kfm. Roth.",
           "Frankfurt a. d. O.", "Karl kam.", "Es dauert 5 Min.", "Essen gibt es.", "Dipl.-Kfm. Roth.");
     CHECK("Ref. 4, cant. 3, sent. 5. Cat. No. 7. See /proc. Paul.", "Ref. 4, cant. 3, sent. 5.",
