@@ -81,6 +81,8 @@ static void test_abbreviations(void **state)
           "Frankfurt a. d. O.", "Karl kam.", "Es dauert 5 Min.", "Essen gibt es.", "Dipl.-Kfm. Roth.");
     CHECK("Ref. 4, cant. 3, sent. 5. Cat. No. 7. See /proc. Paul.", "Ref. 4, cant. 3, sent. 5.",
           "Cat. No. 7.", "See /proc.", "Paul.");
+    CHECK("Ver doc. 7 y 8. Room no. BC 12. Судья Орлов А. М. Защита молчит.", "Ver doc. 7 y 8.",
+          "Room no. BC 12.", "Судья Орлов А. М.", "Защита молчит.");
     CHECK_ONE("L'A.C. Milan at 12 N. Main St. and McDonald's.");
     CHECK("Длина 5 см. Потом см. 5 и г. Омск.", "Длина 5 см.", "Потом см. 5 и г. Омск.");
 }

@@ -52,7 +52,8 @@ static const char before_numbers[] =
     "circ rif cod all.to ét qté rép exerc quest rub pourv lég cant cód exp frac fracc disp hab ofic "
     "rec ptal qtd proc quant apart sl lj таб капс кап амп раб моб каб ком комн разм арт макс темп поз "
     "исх инв ваг зд яч gem amp amps ampul sup óvs comps comprim sc compr larg anch largh altezz "
-    "pers pess ";
+    "pers pess "
+    "exh doc docs кат ";
 /* Abbreviated weekdays before a day of one or two digits; in other places they are plain words. */
 static const char weekdays[] =
     " lun mar mer mié jue jeu vie ven sáb sab sam dim dom gio seg ter qua qui sex ";
@@ -76,7 +77,8 @@ static const char between[] =
     "c.da b.go s.da loc митр архиеп еп прот иером архим преп блаж имп цес реж засл нар арх пред нач "
     "пом корр сен деп воен муз авт пер изд-во моск ленингр нар.арт засл.арт засл.деят засл.маст "
     "засл.тренер profs sgts lics ings arqs mtros mtras pdta vicepdte vicepres vice-pres trib cass "
-    "juzg proff ingg archh profas engs dott.sse soc coop asoc ";
+    "juzg proff ingg archh profas engs dott.sse soc coop asoc "
+    "sbtte subten подп-к прап ефр мичм ";
 /* Places and other names that are ordinary words in lower case. */
 static const char names[] =
     " mon tue tues wed thu thur thurs fri sat sun calif mass conn penn pa va vt fla tex ill wash ariz "
@@ -140,8 +142,8 @@ static enum clf__word_class classify(const char *word, int is_capital)
         is_street(word)) {
         return CLF__WORD_BETWEEN;
     }
-    return clf__word_is_listed(before_numbers, word) || clf__word_is_in(short_months, word) ||
-                   clf__word_is_in(weekdays, word) || is_number_compound(word) ||
+    return clf__word_is_listed(before_numbers, word) || clf__word_is_listed(short_months, word) ||
+                   clf__word_is_listed(weekdays, word) || is_number_compound(word) ||
                    (is_capital && clf__word_is_in(capital_before_numbers, word))
                ? CLF__WORD_NUMBER
                : CLF__WORD_PLAIN;

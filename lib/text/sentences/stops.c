@@ -73,6 +73,16 @@ static int is_letter_list(const struct clf__passage *passage, size_t start,
            clf__char_at(passage, letter.end, NULL) != '.';
 }
 
+/* "судья Коган А. М.": returns whether a Russian surname comes before one or two initials. */
+static int is_after_surname(const struct clf__passage *passage, size_t start,
+                            const struct clf__sentence_word *word, const struct clf__sentence_word *before)
+{
+    int is_second = word->is_capital && before->is_capital && is_initial(passage, before);
+    struct clf__sentence_word surname = is_second ? clf__previous_word(passage, start, before) : *before;
+    return is_second && clf__char_at(passage, surname.end, NULL) == ' ' &&
+           clf__word_is_russian_surname(&surname);
+}
+
 /* "12 N. Main St." */
 static int is_compass(const struct clf__passage *passage, const struct clf__sentence_word *word,
                       const struct clf__following *following)
@@ -110,6 +120,9 @@ static int letter_ends(const struct clf__passage *passage, size_t start,
     }
     if (word->is_roman && before->is_capital &&
         clf__following_starts(passage, following)) { /* "Alfonso X. El ..." */
+        return 1;
+    }
+    if (is_after_surname(passage, start, word, before)) {
         return 1;
     }
     if (is_compass(passage, word, following)) {
@@ -170,21 +183,43 @@ static int is_numbering_next(const struct clf__passage *passage, const struct cl
            clf__mark_at(passage, clf__skip_spaces(passage, behind), NULL) == CLF__MARK_DIGIT;
 }
 
-/* Returns whether a short unlisted word after a comma is an abbreviation before a number: "ref. 5, cant. 3".
+/* "No. BA 117": returns whether a word is a short code before a number. */
+static int is_code(const struct clf__passage *passage, const struct clf__sentence_word *word)
+{
+    enum { LETTERS = 3 };
+    size_t next = clf__skip_spaces(passage, word->end);
+    return word->letters > 1 && word->letters <= LETTERS && word->capitals == word->letters &&
+           next > word->end && clf__mark_at(passage, next, NULL) == CLF__MARK_DIGIT;
+}
+
+/* Returns whether a number is not the first word of a sentence, as a comma or "and" follows. */
+static int is_bare_number(const struct clf__passage *passage, const struct clf__sentence_word *number)
+{
+    enum { DIGITS = 3 };
+    size_t next;
+    int32_t behind = clf__char_at(passage, number->end, &next);
+    struct clf__sentence_word word = clf__word_at(passage, clf__skip_spaces(passage, number->end));
+    int is_comma = (behind == ',' && clf__mark_at(passage, next, NULL) == CLF__MARK_SPACE) || behind == ';' ||
+                   behind == ')';
+    return is_number(number) && number->digits <= DIGITS && (is_comma || clf__word_joins(&word));
+}
+
+/* Returns whether a short unlisted word is an abbreviation before a number: "ref. 5, cant. 3", "doc. 7 y 8".
  */
 static int is_numbered(const struct clf__passage *passage, size_t start,
                        const struct clf__sentence_word *word, const struct clf__following *following)
 {
-    enum { SHORT = 5 };
+    enum { SHORT = 5, SHORTER = 4 };
     size_t at = word->start, begin;
     while (at > start && clf__char_before(passage, at, &begin) >= 0 &&
            clf__mark_at(passage, begin, NULL) == CLF__MARK_SPACE) {
         at = begin;
     }
     int32_t character = at > start ? clf__char_before(passage, at, NULL) : -1;
+    int is_after_comma = character == ',' || character == ';' || character == '(';
     return following->mark == CLF__MARK_DIGIT && !following->has_opening && word->letters > 1 &&
-           word->letters <= SHORT && word->capitals == 0 &&
-           (character == ',' || character == ';' || character == '(');
+           word->letters <= SHORT && word->capitals == 0 && word->digits == 0 &&
+           (is_after_comma || (word->letters <= SHORTER && is_bare_number(passage, &following->word)));
 }
 
 /* "2 caps. 3 times a day": returns whether a number and how often follow. */
@@ -212,7 +247,7 @@ static int is_number_next(const struct clf__passage *passage, const struct clf__
     if (following->mark == CLF__MARK_DIGIT || (next->is_roman && next->letters > 1)) {
         return !following->has_opening || class == CLF__WORD_NUMBER;
     }
-    if (is_sign_next(passage, following, class) ||
+    if (is_sign_next(passage, following, class) || (class == CLF__WORD_NUMBER && is_code(passage, next)) ||
         (class == CLF__WORD_NUMBER && is_numbering_next(passage, next))) {
         return 1;
     }

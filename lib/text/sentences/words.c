@@ -16,6 +16,7 @@ static const char zones[] = " eastern central pacific mountain gmt utc est edt c
 
 static const char starters[] =
     /* English */
+    " simmer boil garnish "
     " leave follow choose avoid think cut preheat pay drink eat tick anyone anything dear "
     "welcome sorry ah hey hmm alas indeed hence moreover furthermore otherwise likewise remove click "
     "select open check shake mix stir bake serve remember imagine note visit contact ask tell whoever "
@@ -53,6 +54,7 @@ static const char starters[] =
     "nun sind war waren hat haben kann nicht ja nein bitte insgesamt erst damals ihm ihn uns mir "
     "danke "
     /* French */
+    " cuisez enfournez réservez décorez hachez pelez mijotez "
     " sonnez frappez levez prévoyez relisez allez venez donnez lisez écrivez suivez tournez entrez "
     "choisissez cochez ouvrez fermez utilisez évitez pensez pensez-y incorporez épluchez salez "
     "préchauffez battez déposez signez payez maintenant aussitôt autrefois jadis hélas bref certes "
@@ -70,6 +72,7 @@ static const char starters[] =
     "plusieurs certains certaines aucun aucune personne rien beaucoup peu y ici là demain oui non ne "
     "pas même aussi encore déjà toujours jamais est sont voici voilà selon malgré merci "
     /* Italian */
+    " cuocete bollire infornare infornate sbucciare tritare decorare friggere "
     " suonare premete aprite chiudete leggete scrivete seguite girate entrate scegliete barrare usate "
     "evitate pensate unire versare tagliare togliere mettere lasciare usare evitare vedi leggi scrivi "
     "chiamare adesso ormai purtroppo bene così cioè insomma magari comunque infatti anzi invece "
@@ -86,6 +89,7 @@ static const char starters[] =
     "tutto tutta tutti tutte molti molte alcuni altri ogni ci vi è era sono ha hanno fu oggi ieri "
     "domani lì sì ecco secondo grazie "
     /* Spanish */
+    " cocer cueza hierva hornee sofría pele pique reserve decore enfríe "
     " llame llamad llevad llevar traer lea escriba siga gire elija marque evite piense corte "
     "incorpore precaliente bata firme pague haga vaya venga tome venid id algo alguien algún alguna "
     "ninguno ninguna ningún cualquier cualquiera bastante demasiado mucho mucha poco pocos pocas "
@@ -102,6 +106,7 @@ static const char starters[] =
     "muchos muchas algunos algunas otros otras cada hay fue está están han te ya así además más "
     "gracias "
     /* Portuguese */
+    " cozinhe asse ferva frite descasque enforne "
     " ligue toque levem leia escreva vire escolha pense junte preaqueça assine faça vá venha alguém "
     "algum alguma nenhum nenhuma qualquer quaisquer demais muito muita pouco poucos melhor pior oxalá "
     "olá desculpe bem será estão tinha tenho pode tragam traga adicione misture coloque pressione "
@@ -113,6 +118,7 @@ static const char starters[] =
     "hoje ontem amanhã ali mas porém embora não ninguém também tudo muitos muitas alguns algumas "
     "outro outra outros há são foi tem já assim além mesmo obrigado obrigada "
     /* Russian */
+    " тушить жарить кипятить варить очистите выпекайте "
     " звоните позвоните берите читайте пишите следуйте поверните войдите выберите используйте "
     "избегайте нарежьте взбейте подпишите оплатите сделайте идите приходите привет здравствуйте "
     "извините пожалуйста увы итак кстати вообще конечно возможно наверное может видимо очевидно "
@@ -156,7 +162,8 @@ static const char labels[] =
     "despacho módulo nave estudio hangar posto tavolo palchetto corsia binari ufficio reparto "
     "capannone salão bancada auditório estúdio gabinete escritório pavimento galpão ряд ряду место "
     "стол столе этаж линия линии трибуна трибуне платформа платформе палата палате рисунок таблица "
-    "вопрос категория категории категорию классе ";
+    "вопрос категория категории категорию классе "
+    "permis carné carnet carta patente licence license führerschein führerscheinklasse кат права ";
 static const char ordinals[] = " am im vom zum beim ab bis seit der die das dem den des ein eine einen einem "
                                "einer eines sein seine seinen seinem seiner "
                                "ihr ihre ihren ihrem ihrer mein meine meinen meinem meiner dein deine deinen "
@@ -300,9 +307,25 @@ int clf__word_is_particle(const struct clf__sentence_word *word)
     return clf__word_is_in(particles, word->lower);
 }
 
+/* Returns whether a word ends with an item of a list that ends with NULL, and is longer than it. */
+static int has_suffix(const char *word, const char *const *suffixes)
+{
+    size_t size = strlen(word);
+    int found = 0;
+    for (; *suffixes != NULL && !found; suffixes++) {
+        size_t length = strlen(*suffixes);
+        found = size > length && strcmp(word + size - length, *suffixes) == 0;
+    }
+    return found;
+}
+
 int clf__word_is_label(const struct clf__sentence_word *word, const struct clf__sentence_word *letter)
 {
-    return clf__word_is_listed(labels, word->lower) ||
+    static const char
+        *const compounds[] = {"room",    "saal",    "raum", "zimmer", "halle", "klasse",
+                              "block",   "gruppe",  "typ",  "stufe",  "größe", "trakt",
+                              "gebäude", "tribüne", "plan", "schein", NULL}; /* courtroom, Sitzungssaal */
+    return clf__word_is_listed(labels, word->lower) || has_suffix(word->lower, compounds) ||
            (strcmp(letter->lower, "i") == 0 && clf__word_is_in(before_i, word->lower));
 }
 
@@ -314,6 +337,16 @@ int clf__word_precedes_ordinal(const struct clf__sentence_word *word)
 int clf__word_is_german_rank(const struct clf__sentence_word *word)
 {
     return word->is_capital && clf__word_is_in(german_ranks, word->lower);
+}
+
+int clf__word_is_russian_surname(const struct clf__sentence_word *word)
+{
+    static const char *const endings[] = {"ов",  "ев",  "ёв",  "ин",  "ын", "ова", "ева", "ёва",
+                                          "ина", "ына", "ий",  "ая",  "ой", "ко",  "ук",  "юк",
+                                          "ян",  "ову", "еву", "ину", "ым", NULL};
+    enum { SHORTEST = 4 };
+    return word->is_capital && word->capitals == 1 && word->letters >= SHORTEST &&
+           has_suffix(word->lower, endings);
 }
 
 int clf__word_is_frequency(const struct clf__sentence_word *word)

@@ -40,6 +40,8 @@ int clf__word_precedes_ordinal(const struct clf__sentence_word *word);
 int clf__word_is_german_month(const struct clf__sentence_word *word);
 /* Returns whether a word is a German noun that is counted by ordinal numbers: "4. Stock". */
 int clf__word_is_german_rank(const struct clf__sentence_word *word);
+/* Returns whether a word has the ending of a Russian surname. */
+int clf__word_is_russian_surname(const struct clf__sentence_word *word);
 /* Returns whether a word after a number says how often: "3 times". */
 int clf__word_is_frequency(const struct clf__sentence_word *word);
 /* Returns whether a word is "and" or "or". */
