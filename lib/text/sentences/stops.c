@@ -73,14 +73,15 @@ static int is_letter_list(const struct clf__passage *passage, size_t start,
            clf__char_at(passage, letter.end, NULL) != '.';
 }
 
-/* "судья Коган А. М.": returns whether a Russian surname comes before one or two initials. */
+/* "судья Орлов А. М.": returns whether a letter is the second initial after a Russian surname. */
 static int is_after_surname(const struct clf__passage *passage, size_t start,
                             const struct clf__sentence_word *word, const struct clf__sentence_word *before)
 {
-    int is_second = word->is_capital && before->is_capital && is_initial(passage, before);
-    struct clf__sentence_word surname = is_second ? clf__previous_word(passage, start, before) : *before;
-    return is_second && clf__char_at(passage, surname.end, NULL) == ' ' &&
-           clf__word_is_russian_surname(&surname);
+    if (!word->is_capital || !before->is_capital || !is_initial(passage, before)) {
+        return 0;
+    }
+    struct clf__sentence_word surname = clf__previous_word(passage, start, before);
+    return clf__char_at(passage, surname.end, NULL) == ' ' && clf__word_is_russian_surname(&surname);
 }
 
 /* "12 N. Main St." */
