@@ -26,7 +26,11 @@ class Browser:
                             "--disable-background-networking", "--no-first-run"],
                    "prefs": {"download.default_directory": str(downloads)}}
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
-        session = self.send("POST", "", {"capabilities": {"alwaysMatch": wanted}})
+        try:
+            session = self.send("POST", "", {"capabilities": {"alwaysMatch": wanted}})
+        except BaseException:
+            self.driver.terminate()
+            raise
         self.address += f"/{session['sessionId']}"
         self.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
 

@@ -49,6 +49,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.path = self.path.removeprefix("/below")  # as a proxy does
         self.server.requests.append(f"{self.command} {self.path}")
         if self.path in self.server.answers:
             result = self.server.answers[self.path](body)

@@ -6,6 +6,7 @@ const $ = id => document.getElementById(id);
 const RECORDING = /\.(aac|aif{1,2}|amr|flac|m4a|m4v|mka|mkv|mov|mp3|mp4|mpe?g|oga|ogg|opus|wav|webm|wma)$/i;
 const is_recording = file => /^(audio|video)\//.test(file.type) || RECORDING.test(file.name);
 const is_text = file => file.type === "text/plain" || /\.(txt|text|md)$/i.test(file.name) || (file.type === "" && !file.name.includes("."));
+const MOST_SHOWN = 20000; // characters of a translation
 const stem = name => name.replace(/\.[^.]*$/, "") || name;
 
 /* "1:05" or "1:00:05" */
@@ -46,12 +47,11 @@ async function read_text(file, limit) {
 class Job {
   constructor(file, work) {
     const item = $("job").content.firstElementChild.cloneNode(true), part = name => item.querySelector(name);
-    Object.assign(this, { file, work, item, bar: part("progress"), content: part(".content"), actions: part(".actions"), ended: false });
+    Object.assign(this, { file, work, item, bar: part("progress"), content: part(".content"), actions: part(".actions"), ended: false, can_repeat: true });
     this.parts = { state: part(".state"), percent: part(".percent") };
     part(".name").textContent = file.name;
     this.remover = part(".remove");
     this.remover.addEventListener("click", () => this.remove());
-    this.show("Waiting");
     $("jobs").prepend(item);
   }
   show(state, fraction = null) {
@@ -65,10 +65,6 @@ class Job {
   async run() {
     if (this.removed) return;
     this.controller = new AbortController();
-    Object.assign(this, { ended: false });
-    this.item.classList.remove("failed");
-    this.actions.replaceChildren();
-    this.bar.hidden = false;
     try {
       await this.work(this, this.controller.signal);
       this.end(this.done_text);
@@ -76,7 +72,7 @@ class Job {
       if (this.removed) return;
       this.end(error.message);
       this.item.classList.add("failed");
-      if (error instanceof Problem && !this.is_hopeless) this.add_button("Try again", () => enqueue(this));
+      if (error instanceof Problem && this.can_repeat) this.add_button("Try again", () => enqueue(this));
     }
   }
   end(state) {
@@ -88,12 +84,14 @@ class Job {
     const next = this.item.nextElementSibling ?? this.item.previousElementSibling;
     this.removed = true;
     this.controller?.abort();
+    for (const link of this.actions.querySelectorAll("a")) URL.revokeObjectURL(link.href);
+    jobs.delete(this);
     this.item.remove();
     (next?.querySelector(".remove") ?? $("file")).focus();
   }
-  add_button(text, action, classes = "") {
+  add_button(text, action) {
     const button = document.createElement("button");
-    Object.assign(button, { type: "button", textContent: text, className: classes });
+    Object.assign(button, { type: "button", textContent: text });
     button.addEventListener("click", action);
     this.actions.append(button);
     return button;
@@ -115,14 +113,14 @@ class Job {
   }
 }
 
-let last = Promise.resolve();
 const jobs = new Set();
+let last = Promise.resolve();
 function enqueue(job) {
-  job.actions.replaceChildren();
-  job.item.classList.remove("failed");
-  job.ended = false;
-  job.show("Waiting");
   jobs.add(job);
+  job.ended = job.bar.hidden = false;
+  job.item.classList.remove("failed");
+  job.actions.replaceChildren();
+  job.show("Waiting");
   last = last.then(() => job.run());
 }
 
@@ -132,17 +130,15 @@ function translate_file({ source, target, name }, limit) {
   return async (job, signal) => {
     job.show(`Translating into ${name}`, translation === null ? 0 : translation.done / translation.parts.length);
     if (translation === null) {
-      job.is_hopeless = true;
+      job.can_repeat = false;
       translation = new Translation(await read_text(job.file, limit), source, target);
-      job.is_hopeless = false;
+      job.can_repeat = true;
     }
     await translation.run(signal, ({ done, parts, text }) => {
       job.show(`Translating into ${name}`, done / parts.length);
-      job.show_content("Translation", target, text.slice(-2000)); // the end, while it grows
+      if (job.content.textContent.length < MOST_SHOWN) job.show_content("Translation", target, text.slice(0, MOST_SHOWN));
     });
-    job.done_text = `Translated into ${name}`;
-    job.show_content("Translation", target, translation.text.slice(0, 20000), translation.text.length > 20000 ? "…" : "");
-    job.content.scrollTop = 0;
+    job.done_text = `Translated into ${name}${translation.text.length > MOST_SHOWN ? "; only the beginning is shown" : ""}`;
     job.add_download("Download .txt", `${stem(job.file.name)}.${target}.txt`, translation.text);
     job.add_copy(translation.text);
   };
@@ -160,7 +156,7 @@ function segment_row({ start, text }) {
 function show_transcript(job, translator, { text = "", segments = [], language = "" }) {
   const name = stem(job.file.name), words = text.trim();
   const lines = segments.length > 0 ? segments.map(segment => segment.text.trim()).join("\n") : words;
-  job.done_text = [`Transcribed`, language === "" ? "" : `language: ${language[0].toUpperCase()}${language.slice(1)}`].filter(Boolean).join("; ");
+  job.done_text = ["Transcribed", language === "" ? "" : `language: ${language[0].toUpperCase()}${language.slice(1)}`].filter(Boolean).join("; ");
   if (words === "") {
     job.done_text = "The recording contains no speech.";
     return;
@@ -242,6 +238,6 @@ export function start_files(translator, models, limit, show_error) {
   $("file").accept = [translator !== null ? ".txt,.text,.md,text/plain" : "", models.length > 0 ? "audio/*,video/*" : ""].filter(Boolean).join();
   $("file").addEventListener("change", () => { take([...$("file").files]); $("file").value = ""; });
   accept_drops(take);
-  addEventListener("beforeunload", event => [...jobs].some(job => !job.ended && !job.removed) && event.preventDefault());
+  addEventListener("beforeunload", event => [...jobs].some(job => !job.ended) && event.preventDefault());
   $("files").hidden = false;
 }

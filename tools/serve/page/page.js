@@ -41,5 +41,6 @@ async function start() {
   }
 }
 
+$("hide").addEventListener("click", () => { show_error(""); $("text").focus(); });
 $("again").addEventListener("click", () => repeat?.());
 start();

@@ -124,7 +124,7 @@ export function start_translator(languages, settings, show_error) {
 
   function show_count() {
     const count = characters(text.value), is_over = limit >= 0 && count > limit;
-    $("count").textContent = limit >= 0 ? `${count_text(count)} of ${count_text(limit)}` : count_text(count);
+    $("count").textContent = `${count_text(count)}${limit >= 0 ? ` of ${count_text(limit)}` : ""} ${count === 1 && limit < 0 ? "character" : "characters"}`;
     $("count").classList.toggle("over", is_over);
     $("clear").hidden = count === 0;
     if (is_over) show_error(`The text has ${count_text(count - limit)} characters more than this server accepts.`);
