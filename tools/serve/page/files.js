@@ -153,8 +153,8 @@ function segment_row({ start, text }) {
   return row;
 }
 
-function show_transcript(job, translator, { text = "", segments = [], language = "" }) {
-  const name = stem(job.file.name), words = text.trim();
+function show_transcript(job, translator, answer) {
+  const name = stem(job.file.name), words = (answer.text ?? "").trim(), segments = answer.segments ?? [], language = answer.language ?? "";
   const lines = segments.length > 0 ? segments.map(segment => segment.text.trim()).join("\n") : words;
   job.done_text = ["Transcribed", language === "" ? "" : `language: ${language[0].toUpperCase()}${language.slice(1)}`].filter(Boolean).join("; ");
   if (words === "") {
@@ -220,7 +220,7 @@ export function start_files(translator, models, limit, show_error) {
     }
     if (translator === null) throw new Problem(`${file.name}: is not a recording, and this server does not translate texts.`);
     if (!is_text(file)) throw new Problem(`${file.name}: is not a plain text file (.txt)${models.length > 0 ? " or a recording" : ""}.`);
-    return translate_file(translator.languages(), limit);
+    return translate_file(translator.chosen(), limit);
   }
   function take(files) {
     const refused = [];

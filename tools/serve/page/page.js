@@ -1,6 +1,6 @@
 /* Starts the page: asks what the server offers, and shows errors. */
 import { request, request_list } from "./server.js";
-import { start_translator } from "./translator.js";
+import { Translator } from "./translator.js";
 import { start_files } from "./files.js";
 
 const $ = id => document.getElementById(id);
@@ -33,7 +33,7 @@ async function start() {
     /* Without a target other than itself, a language is only a target. */
     const translates = languages.some(language => language.targets.some(code => code !== language.code));
     set_titles(translates, models.length > 0);
-    const translator = translates ? start_translator(languages, settings, show_error) : null;
+    const translator = translates ? new Translator(languages, settings, show_error) : null;
     if (translates || models.length > 0) start_files(translator, models, settings.charLimit ?? -1, show_error);
     else show_error("This server neither translates nor transcribes.");
   } catch (error) {
