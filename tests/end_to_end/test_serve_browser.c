@@ -17,7 +17,7 @@ static void test_page(void **state)
     }
     server = http_start("-m " DEMO_MODEL);
     print_message("%s", process_shell(process_format(
-                            "python3 '" CLF_SOURCE_FOLDER
+                            "python3 -B '" CLF_SOURCE_FOLDER
                             "/tests/end_to_end/page/check_page.py' %d '" CLF_BUILD_FOLDER "/page' 2>&1",
                             server.port)));
     int status = http_stop(&server, SIGTERM);
