@@ -268,7 +268,7 @@ static void test_endpoints(void **state)
     assert_non_null(strstr(last.bytes, "\r\nAllow: POST\r\n"));
     check("POST /languages", "", "", 405, not_allowed);
     check("POST /translate/", JSON_TYPE, "{}", 404, not_found);
-    check("GET /", "", "", 404, not_found);
+    check("GET /none", "", "", 404, not_found);
 }
 
 /* Clients that break the rules; the next client gets an answer. */

@@ -7,6 +7,7 @@
 
 #include "serve/detection.h"
 #include "serve/detector.h"
+#include "serve/page.h"
 #include "serve/translate_request.h"
 #include "serve/v1_translate.h"
 #include "shared/results.h"
@@ -106,6 +107,22 @@ static struct answer post(struct service *service, struct MHD_Connection *connec
     return answer;
 }
 
+/* Answers with a file of the web page. */
+static struct answer get_file(const struct page_file *file, struct MHD_Connection *connection,
+                              const char *method)
+{
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        struct answer answer = endpoints_error(405, "Method Not Allowed");
+        answer.allow = "GET, HEAD";
+        return answer;
+    }
+    int is_known = page_is_known(file, connection);
+    return (struct answer){.status = is_known ? 304 : 200,
+                           .text = strdup(is_known ? "" : (const char *)file->text),
+                           .type = file->type,
+                           .file = file};
+}
+
 const char *endpoints_name(const char *path)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
@@ -113,12 +130,16 @@ const char *endpoints_name(const char *path)
             return routes[i].path;
         }
     }
-    return "other";
+    return page_find(path) != NULL ? "/" : "other";
 }
 
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
                                const char *path, const char *body, size_t size)
 {
+    const struct page_file *file = page_find(path);
+    if (file != NULL) {
+        return get_file(file, connection, method);
+    }
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         if (strcmp(path, routes[i].path) != 0 || (routes[i].get == get_metrics && service->metrics == NULL)) {
             continue;

@@ -32,16 +32,17 @@ struct service {
 
 struct answer {
     unsigned status;
-    char *text;        /* JSON, or `type`, or empty; the caller frees it; NULL: out of memory */
-    const char *allow; /* value of the header Allow, or NULL */
-    const char *type;  /* media type, or NULL: JSON */
-    size_t characters; /* characters to translate */
+    char *text;                   /* JSON, or `type`, or empty; the caller frees it; NULL: out of memory */
+    const char *allow;            /* value of the header Allow, or NULL */
+    const char *type;             /* media type, or NULL: JSON */
+    size_t characters;            /* characters to translate */
+    const struct page_file *file; /* of the web page, or NULL */
 };
 
 /* Answers a request. `path` has no query; `connection` and the body are the source of its fields. */
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
                                const char *path, const char *body, size_t size);
-/* Returns the path of an endpoint, or "other". */
+/* Returns the path of an endpoint, "/" for a file of the web page, or "other". */
 const char *endpoints_name(const char *path);
 /* An answer {"error": "..."}. */
 struct answer endpoints_error(unsigned status, const char *format, ...) __attribute__((format(printf, 2, 3)));

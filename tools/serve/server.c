@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/status.h"
 #include "serve/client.h"
+#include "serve/page.h"
 
 enum { IDLE_SECONDS = 60, HEADER_BYTES = 128 * 1024, WAIT_NANOSECONDS = 20000000 };
 
@@ -68,6 +69,9 @@ static enum MHD_Result send_answer(const struct server *server, struct MHD_Conne
     }
     if (server->service->cors != NULL && request->status != 404) {
         add_cors(response, server->service->cors);
+    }
+    if (answer->file != NULL) {
+        page_add_headers(answer->file, response);
     }
     if (answer->allow != NULL) {
         MHD_add_response_header(response, "Allow", answer->allow);
