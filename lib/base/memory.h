@@ -35,8 +35,7 @@ clf_status clf__append(char **text, const char *format, ...) __attribute__((form
 /* Frees; NULL is ignored. */
 void clf__free(void *pointer);
 
-/* Hints that the system should use large pages for memory that is read sequentially. Must be called before
- * the first write. */
+/* Advises the system to use large pages for memory that is read sequentially. Call before the first write. */
 void clf__prefer_large_pages(void *start, size_t bytes);
 
 /* Returns the number of bytes that are available without swapping (MemAvailable in /proc/meminfo); 0 if

@@ -1,4 +1,4 @@
-/* A counter-based random number generator: it has no state, so any number can be drawn again. */
+/* A counter-based random number generator: it has no state, so any number can be recomputed. */
 #ifndef CLF_BASE_RANDOM_H
 #define CLF_BASE_RANDOM_H
 
@@ -16,7 +16,7 @@ enum clf__random_use {
     CLF__RANDOM_SAMPLES
 };
 
-/* Returns a uniform number in [0, 1) with 53 bits. */
+/* Returns a uniform number in [0, 1) with 53 random bits. */
 double clf__random_unit(uint32_t high, uint32_t low);
 
 /* Shuffles items; the order depends only on seed, use and `round`. */

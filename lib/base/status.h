@@ -8,11 +8,12 @@
  * clf__fail(CLF_FORMAT, "%s: header is %zu bytes, the file has %zu; download it again", ...)`. */
 clf_status clf__fail(clf_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Puts "<context>: " before the recorded message and returns status unchanged. */
+/* Prepends "<context>: " to the recorded message and returns status unchanged. */
 clf_status clf__fail_in(clf_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A saved status with its message, for cleanup that may fail as well, or for another thread. */
-enum { CLF__ERROR_BYTES = 2048 }; /* a longer message ends in "..." */
+/* A saved status with its message: preserves an error during cleanup that may also fail, or passes it to
+ * another thread. */
+enum { CLF__ERROR_BYTES = 2048 }; /* longer messages are truncated and end in "..." */
 struct clf__failure {
     clf_status status;
     char sentence[CLF__ERROR_BYTES];

@@ -57,7 +57,7 @@ static clf_status keep(double rate, const struct clf_device_info *info)
     return status;
 }
 
-/* Measures the highest rate of several GEMMs, because other load on the machine only adds time. */
+/* Returns the highest rate of several GEMMs, because other load on the machine can only add time. */
 static clf_status run(double *rate, struct clf_device *device, const struct clf__weight *weight,
                       const struct clf__buffer *x, const struct clf__buffer *y)
 {
