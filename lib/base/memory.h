@@ -32,7 +32,7 @@ clf_status clf__copy_bytes(char **out, const char *bytes, size_t length); /* app
 clf_status clf__format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 clf_status clf__append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Frees; NULL is ignored. */
+/* Frees memory; NULL is ignored. */
 void clf__free(void *pointer);
 
 /* Advises the system to use large pages for memory that is read sequentially. Call before the first write. */
