@@ -189,8 +189,8 @@ static clf_status weight_gradient(struct clf__weight *dweight, struct clf__matri
     return multiply(dweight->device, &product);
 }
 
-/* Reserves scratch memory for the GEMM and its two gradients. Offsets of one element make CLBlast report
- * the copies of the worst case. */
+/* Reserves scratch memory for the GEMM and its two gradients. With offsets of one element, CLBlast reports
+ * the worst case. */
 static clf_status reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                     enum clf__precision precision)
 {
@@ -286,8 +286,8 @@ static int is_packed(struct clf__batched_matrix matrix, int rows, int columns)
            matrix.batch_stride == (size_t)rows * (size_t)columns;
 }
 
-/* Correct for any strides and offsets, but CLBlast uploads the arrays in every call and waits for the
- * upload. */
+/* Supports any strides and offsets, but CLBlast uploads the arrays of offsets in every call and waits for
+ * the upload. */
 static clf_status multiply_offsets(struct clf__batched_matrix c, struct clf__batched_matrix a,
                                    struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
@@ -358,7 +358,7 @@ static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__bat
     return packed ? multiply_strided(c, a, b, shape) : multiply_offsets(c, a, b, shape);
 }
 
-/* Weights are stored as in PyTorch. */
+/* Weights are row-major, as in PyTorch. */
 static size_t bytes_of(const struct clf__weight *weight, int rows)
 {
     return (size_t)rows * (size_t)weight->inputs * sizeof(float);

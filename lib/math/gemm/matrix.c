@@ -8,12 +8,12 @@
 #include "runtime/device/device.h"
 #include "runtime/program/launch.h"
 
-/* The maximum work-items per group of gemm_matrix_rows.cl, and the warp width for which the tiles below are
- * given. */
+/* The maximum number of work-items per group of gemm_matrix_rows.cl, and the warp width that the tiles
+ * below assume. */
 enum { MOST_ITEMS = 256, TILE_LANES = 32 };
 
-/* The tiles of a group and of a warp in gemm_matrix.cl, the largest first. A wider warp computes more
- * columns. Large tiles read less memory; small tiles occupy more compute units. */
+/* The tiles of a group and of a warp in gemm_matrix.cl, largest first. A wider warp computes more columns.
+ * Large tiles read less memory; small tiles occupy more compute units. */
 struct tile {
     int rows, columns, warp_rows, warp_columns;
 };
@@ -27,7 +27,7 @@ static size_t count_tiles(const struct tile *tile, int rows, int outputs)
 }
 
 /* Chooses the tile; NULL selects gemm_matrix_rows.cl. That kernel rereads W for every few rows, so the
- * smallest tile is preferred even if it leaves compute units idle. The choice does not change bits. */
+ * smallest tile is preferred even if it leaves compute units idle. The choice does not change the results. */
 static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs)
 {
     if (rows <= caps->level->matrix.rows) {
@@ -179,7 +179,7 @@ static int count_words(int rows)
     return (rows + inputs - 1) / inputs * CLF__SLICE_WORDS;
 }
 
-/* Rows of a gradient that are copied at a time. */
+/* Rows of a gradient that are transposed at a time. */
 enum { GRADIENT_ROWS = 2048 };
 
 clf_status clf__matrix_reserve_gradient(struct clf_device *device, int rows, int outputs, int inputs)

@@ -52,7 +52,7 @@ static int can_be_single(const struct clf__caps *caps, const struct clf__layer *
            caps->attention == CLF_ATTENTION_FUSED && !layer->feed_forward.gated;
 }
 
-/* In the order of struct layer in cl/layers/decoder_layer.cl. */
+/* Lists the buffers of a layer in the order of struct layer in cl/layers/decoder_layer.cl. */
 static void list_buffers(const struct clf__buffer **out, const struct clf__layer *layer)
 {
     const struct clf__linear *linears[LINEARS];
@@ -167,7 +167,7 @@ static void write_defines(char *defines, size_t size, const struct clf__layer *l
              heads->value_width, clf__cache_define(memory));
 }
 
-/* Adds the cost of the GEMMs, and of the attentions as counted by separate launches. */
+/* Adds the cost of the GEMMs and the attentions, as separate launches would count it. */
 void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
                                  const struct clf__layer_call *call)
 {

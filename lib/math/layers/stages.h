@@ -27,8 +27,8 @@ enum clf__stage_rows {
     CLF__ROWS_X,         /* (R, D) the residual stream */
     CLF__ROWS_SUMS,      /* (R, D) inputs of the norm after a sub-layer */
     CLF__ROWS_PROJECTED, /* (R, H (2 K + V)) */
-    CLF__ROWS_ATTENDED,  /* (R, H V) attention's results before they are operands, only in int8 */
-    CLF__ROWS_ACTIVATED, /* (R, F) results of the feed-forward's first GEMM, only in int8 */
+    CLF__ROWS_ATTENDED,  /* (R, H V) results of attention before quantization, only in int8 */
+    CLF__ROWS_ACTIVATED, /* (R, F) results of the first feed-forward GEMM, only in int8 */
     CLF__ROWS_FLOATS,
     CLF__ROWS_OPERAND = CLF__ROWS_FLOATS, /* (R, D) */
     CLF__ROWS_CONTEXT,                    /* (R, H V) */
@@ -50,9 +50,10 @@ struct clf__stage {
 struct clf__stages_sizes {
     struct clf__attention_step_sizes self;
     struct clf__attention_sizes cross;
-    /* Offsets of x and of the operand in elements of their buffers, of the others in words of 16 bytes. */
+    /* Offsets of x and of the operand count elements of their buffers; all others count 16-byte words. */
     struct clf__place rows[CLF__ROWS_COUNT];
-    int rounds, first, count; /* rounds: run stage 0 before stage `first`; count: stages with stage 0 */
+    int rounds, first, count; /* rounds: run stage 0 before stage `first`; count: number of stages
+                               * including stage 0 */
     int arrived;              /* value of the arrival counter before the launch */
     int most_looks;           /* maximum reads of the counter in a wait */
     int fails_at;             /* for tests: the stage after which a group stops waiting; -1: none */

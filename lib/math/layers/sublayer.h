@@ -8,8 +8,8 @@
 #include "math/ops/dropout.h"
 
 /* Between begin and end the sub-layer reads x and writes f(x) + workspace->x to y. If the workspace has
- * rounded rows, x is in bf16; with post-norm, begin expects workspace->rounded to match workspace->x, and
- * end keeps it so. */
+ * rounded rows, x is in bf16; with post-norm, workspace->rounded must match workspace->x at begin, and
+ * matches it again after end. */
 struct clf__sublayer {
     const struct clf__norm *norm;
     int norm_first;

@@ -5,7 +5,7 @@
 #include "math/tensor/tensor.h"
 
 struct clf__workspace {
-    struct clf__tensor x;         /* (N, D) the rows passed from layer to layer */
+    struct clf__tensor x;         /* (N, D) the rows that layers pass on */
     struct clf__tensor normed;    /* (N, D) */
     struct clf__tensor rounded;   /* (N, D) x or norm(x) as GEMMs read them: bf16, f16 or quantized; buffer
                                    * NULL: they read fp32 */
@@ -41,7 +41,7 @@ struct clf__branch {
 
 /* The gradients that each layer overwrites in training, and the values that are recomputed. */
 struct clf__gradient_workspace {
-    struct clf__tensor x;         /* (N, D) the gradient of the rows passed from layer to layer */
+    struct clf__tensor x;         /* (N, D) the gradient of the rows that layers pass on */
     struct clf__tensor branch;    /* (N, D) gradient of a sub-layer's input or output */
     struct clf__tensor projected; /* (N, H (2 K + d_v)) */
     struct clf__tensor context;   /* (N, H d_v) */

@@ -23,8 +23,8 @@ clf_status clf__average_step(struct clf__tensor m,          /* (R, D); may be x 
                              struct clf__tensor parents,    /* (1, R) i32 */
                              struct clf__tensor positions); /* (1, R) i32 */
 
-/* Processes whole sequences: sequence b is the rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1. Rows
- * outside every sequence are not written. Each row has the same bits as from clf__average_step(). */
+/* Processes whole sequences: sequence b has rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1. Rows
+ * outside every sequence are not written. Rows are bit-identical to those of clf__average_step(). */
 clf_status clf__average_forward(struct clf__tensor m,       /* (N, D); may be x */
                                 struct clf__tensor x,       /* (N, D) */
                                 struct clf__tensor ranges); /* (sequences, 4) i32 */

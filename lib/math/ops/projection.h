@@ -19,8 +19,8 @@ struct clf__projection_scratch {
     struct clf__tensor logits;   /* (rows, V) */
     struct clf__tensor partials; /* (1, n) */
     struct clf__tensor ids;      /* (1, m) i32 */
-    struct clf__tensor counter;  /* (1, 1) i32, zero, owned by the caller: with device atomics, few rows need
-                                  * only one launch; buffer NULL: two launches */
+    struct clf__tensor counter;  /* (1, 1) i32, zero, owned by the caller: on devices with atomics, few
+                                  * rows need only one launch; buffer NULL: two launches */
 };
 
 /* Reserves the scratch memory for calls of at most `rows` rows and k candidates. with_logits: always

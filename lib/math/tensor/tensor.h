@@ -50,7 +50,7 @@ clf_status clf__tensor_write(struct clf__tensor tensor, const void *source);
 clf_status clf__tensor_read(struct clf__tensor tensor, void *target);
 
 /* Device memory for several tensors: each is reserved, the total is checked against the device, then all
- * are allocated together. Each tensor has a buffer of exactly its size, so that bounds checkers see every
+ * are allocated together. Each tensor has a buffer of exactly its size, so bounds checkers detect every
  * overrun. */
 struct clf__arena {
     struct clf_device *device;
