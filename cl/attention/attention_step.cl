@@ -62,8 +62,8 @@ static inline int count_head_groups(int heads, int together)
     return (heads - 1) / together + 1;
 }
 
-/* Returns the heads per task for `all` rows or other units: as many as there are states for, unless a group
- * would then have more work than with one head per task. Used in decoder_layer.cl; launches with one group
+/* Returns the number of heads per task for `all` rows or other units: as many as the states allow, unless a group
+ * would then have more work than with one head per task. Also used by decoder_layer.cl; launches with one group
  * per head use one. */
 static inline int heads_together(int all, int heads, int queries)
 {
@@ -137,7 +137,7 @@ CPU_KERNEL void attention_rows_cpu(ATTENTION_ARGUMENTS_OF(cache_element))
 
 #include "include/attention_step_gpu.cl"
 
-#ifndef WITHOUT_KERNELS /* for programs that call the functions above */
+#ifndef WITHOUT_KERNELS /* defined by programs that only call the functions above */
 /* memory: CLF__STEP_LOCAL_QUADS(); the joining kernels need none. With sizes.parts > 1 each part of a query
  * is a separate task, and another launch joins the parts. */
 GPU_KERNEL_OF(ITEMS) void attention_step_gpu(__local float4 *memory, __global float *partials, STEP_ARGUMENTS)

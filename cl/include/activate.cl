@@ -1,4 +1,4 @@
-/* Activation functions. This file is included; it is not a program.
+/* Activation functions. Include file, not a program.
  *
  * With ACTIVATION, a value of enum clf__activation: activate(v), activate4(v), activate16(v). Each
  * ACTIVATE_<KIND>(T, v) replaces the variable v of type T; NaN stays NaN. */
@@ -85,7 +85,7 @@ static inline struct wide wide_activate(struct wide value)
     return WIDE(v);
 }
 
-/* Element by element, so that the bits equal those from activate(). */
+/* Computed element by element, to give the same bits as activate(). */
 static inline float4 activate4(float4 v)
 {
     return (float4)(activate(v.x), activate(v.y), activate(v.z), activate(v.w));

@@ -1,5 +1,5 @@
 /* The softmax of a tile of attention_matrix.cl, in registers: masks, maxima, weights, and the weighted values.
- * attention_matrix.cl includes this file; it is not a program. */
+ * Included by attention_matrix.cl; not a program. */
 
 /* The keys and masks of the warp's queries. hidden, bias (of the head) and terms (of the sequence) may be
  * null. Query i sees the keys up to i + shift, and below `end`. */
@@ -9,7 +9,7 @@ struct view {
     const __global float *bias, *terms;
 };
 
-/* The query of row r of tile m of a lane; the last query repeats beyond the end. */
+/* Returns the query in row r of tile m of a lane; the last query repeats beyond the end. */
 INLINE int query_of(const struct view *view, int m, int r)
 {
     return min(view->first + m * MATRIX_ROWS + SUM_ROW(LANE, r * ROW_SUMS), view->last);
@@ -59,7 +59,7 @@ INLINE void add_bias(matrix_sum (*scores)[MATRIX_SUMS], int m, int r, int key, f
 #define UNIT(scale) ((scale)*M_LOG2E_F)
 #endif
 
-/* Sets the scores of hidden keys to -inf. hidden: flags from the lane's first key of the tile on, of which
+/* Sets the scores of hidden keys to -inf. hidden: flags starting at the lane's first key of the tile, of which
  * `left` exist. */
 INLINE void hide_keys(matrix_sum (*scores)[MATRIX_SUMS], const __global int *hidden, int left)
 {

@@ -1,12 +1,12 @@
-/* A tile of keys and values, GPU variant of attention_step.cl: its scores, weights and weighted sums.
- * attention_step_gpu.cl includes this file; it is not a program. */
+/* A tile of keys and values, GPU variant of attention_step.cl: its scores, weights and weighted sums. Included by
+ * attention_step_gpu.cl; not a program. */
 
 /* A tile of keys: the index of the first key, and their number. */
 struct tile {
     int first, count;
 };
 
-/* Finds the rows of a tile; keys beyond the last one get its row. */
+/* Finds the rows of a tile; keys beyond the last one get the row of the last one. */
 static inline void find_rows(const struct place *at, const struct attended *seen, struct tile tile)
 {
     int t = tile.first + min(at->lane, tile.count - 1), row = seen->first_row + t;
@@ -16,8 +16,7 @@ static inline void find_rows(const struct place *at, const struct attended *seen
     at->rows[at->lane] = row;
 }
 
-/* Reads BATCH rows, `apart` keys from each other; the pointer is at the lane's columns, of which `left`
- * are in the head. */
+/* Reads BATCH rows, `apart` keys apart; the pointer is at the lane's columns, of which `left` are in the head. */
 static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __global cache_element *cache, int stride, int left,
                                            const __local int *rows, int apart)
 {
@@ -110,7 +109,7 @@ static inline ALWAYS_INLINE void weigh_values(float8 sums[COLUMNS], float *total
     }
 }
 
-/* Copies query times scale to local memory, zeros beyond its columns. */
+/* Copies the query times scale to local memory, with zeros beyond its columns. */
 static inline void load_query(const struct step *step, int item, __local float *query)
 {
     for (int d = item; d < KEY_OCTETS * 8; d += ITEMS) {

@@ -1,5 +1,4 @@
-/* A row of an embedding stored as clf__weight_layout() describes. This file is included; it is not a
- * program.
+/* A row of an embedding stored as clf__weight_layout() describes. Include file, not a program.
  *
  * Needs PRECISION, a value of enum clf_precision. */
 

@@ -1,5 +1,5 @@
-/* The epilogue of a GEMM before its results are stored: y = activation(scale * product + bias) + residual.
- * This file is included; it is not a program.
+/* The epilogue of a GEMM before its results are stored: y = activation(scale * product + bias) + residual. Include
+ * file, not a program.
  *
  * Needs ACTIVATION, a value of enum clf__activation. y may be rounded for the next GEMM (result.cl). */
 #include "include/fetch.cl"
@@ -40,7 +40,7 @@ static inline void fetch_tile(int rows, const __global result_element *y, size_t
     }
 }
 
-/* The same if all 32 columns are inside, without checks for each vector. */
+/* Like finish_tile(), if all 32 columns exist: no check per vector. */
 static inline void finish_whole_tile(const float16 *tile, int rows, __global result_element *y, size_t y_stride,
                                      const __global float *bias, const __global float *residual,
                                      size_t residual_stride, float scale, int activates)

@@ -1,6 +1,6 @@
 /* The differences between the instruction set levels of the CPU variants: part of the prelude; not a
  * program. The levels are the rows of lib/runtime/tuning/levels.c, from which the host sets
- *     VECTOR_LANES  floats in a register, 8 or 16
+ *     VECTOR_LANES floats per register, 8 or 16
  *     BLOCK_ROWS    rows of x whose sums with two registers of outputs fit in registers, at most 8
  *     INT8_BYTES    how int8 products are computed: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
  *     HAS_DOT_INT8, HAS_DOT_BF16  the level has an instruction for such dot products
@@ -59,9 +59,8 @@ typedef intv loose_intv __attribute__((aligned(4)));
 #define load_intv(p) vloadv(0, p)
 #endif
 
-/* Hints to the compiler. LOAD_AGAIN: values loaded before it are loaded again after it, because the sums need
- * the registers. HOLD_POINTER: the pointer is kept in a register instead of being recomputed from others in a
- * loop. */
+/* Hints to the compiler. LOAD_AGAIN: reload earlier values after this point, because the sums need the registers.
+ * HOLD_POINTER: keep the pointer in a register instead of recomputing it from others in a loop. */
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SPIR__)
 #define LOAD_AGAIN      __asm__ volatile("" ::: "memory")
 #define HOLD_POINTER(p) __asm__("" : "+r"(p))

@@ -1,4 +1,4 @@
-/* Shared code of the kernels that use matrix instructions. This file is included; it is not a program.
+/* Shared code of the kernels that use matrix instructions. Include file, not a program.
  *
  * A group's sub-groups of MATRIX_LANES work-items ("warps") multiply tiles of MATRIX_ROWS rows of A by MATRIX_COLUMNS rows of
  * B (columns of the result). Operands are read in words of 16 bytes: 8 neighbouring halves, or 16 neighbouring

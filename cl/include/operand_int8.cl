@@ -1,10 +1,9 @@
-/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number or 0
- * and lo its smallest or 0, so that rows with numbers of one sign also use all eight bits. u = q + zero, zero
- * = round(-lo / s), is in 0 .. 255. This file is included; it is not a program.
+/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254, with hi the maximum of the row and 0, and lo
+ * the minimum of the row and 0; so rows with numbers of one sign also use all eight bits. u = q + zero, zero =
+ * round(-lo / s), is in 0 .. 255. Include file, not a program.
  *
- * Every kernel quantizes by these functions, so that q of a row does not depend on the kernel. The stored
- * operand depends on the kernel variant: u - 128 as a char on the GPU, the format that the GEMM reads on
- * the CPU. */
+ * Every kernel quantizes with these functions, so q of a row does not depend on the kernel. The stored operand
+ * depends on the kernel variant: u - 128 as a char on the GPU, the format that the GEMM reads on the CPU. */
 #include "math/gemm/layout.h"
 
 #if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__) /* its dot products need two signed numbers: u -
@@ -99,7 +98,7 @@ static inline float2 max_of_items(__local float2 *shared, float2 value, int item
     return value;
 }
 
-/* The scale of a row from the ranges of its work-items; arguments as above. */
+/* Returns the scale of a row from the ranges of its work-items; arguments as for the maximum. */
 static inline struct row_scale scale_of_items(const struct row_range *range, __local float2 *shared, int item, int items)
 {
     /* An infinite maximum marks a broken row. In rows of both signs Intel's CPU runtime computes 0 for
@@ -156,7 +155,7 @@ static inline void quantize_row_gpu(__local float2 *shared, __global uchar *to, 
 
 /* ---- CPU variant ---- */
 
-/* s of a row with the other results of scale_of_range(), and lo. */
+/* Returns s of a row, the other results of scale_of_range(), and lo. */
 static inline float scale_of_row(const __global float *x, int inputs, float *inverse, float *lo)
 {
     float16 low = 0.0f, high = 0.0f, broken = 0.0f, low_2 = 0.0f, high_2 = 0.0f, broken_2 = 0.0f;
@@ -186,7 +185,7 @@ static inline float scale_of_row(const __global float *x, int inputs, float *inv
 /* Bytes between rows; a row ends with s as a float and zero as an integer. */
 #define OPERAND_PITCH(inputs) CLF__PACKED_PITCH(inputs, sizeof(cpu_operand), CLF__INT8_ROW_TAIL)
 
-/* One row, with zeros beyond its K inputs. */
+/* Quantizes one row, with zeros beyond its K inputs. */
 static inline void quantize_row_global(__global uchar *row, size_t pitch, const __global float *x, int inputs)
 {
     __global cpu_operand *to = (__global cpu_operand *)row;

@@ -83,7 +83,7 @@ static inline void multiply(float16 *tile, const __global operand_element *x, si
 #define MOST_ROWS    CLF__PROJECTION_ROWS
 #define SHORT_LIST   16 /* candidates that a vector holds */
 
-/* The base of a row's exponentials is at most this far below its largest logit, so that no sum overflows:
+/* Maximum difference between the largest logit of a row and the base of its exponentials: no sum overflows, and
  * nearly all panels keep the base. */
 #define MOST_ABOVE 20.0f
 
@@ -161,8 +161,8 @@ static inline void take_marked(struct row_states *states, const struct row_group
     }
 }
 
-/* Processes the panel that starts at `column`; `mark` is its bit in the block, `shifts` the bias from that
- * column on. */
+/* Processes the panel that starts at `column`; `mark` is its bit in the block, `shifts` is the bias starting at
+ * that column. */
 static inline void take_panel(struct row_states *states, const struct row_group *group,
                               const __global weight_element *panel, int inputs, int column, int width, int mark,
                               const __global float *shifts, float scale)
@@ -203,7 +203,7 @@ static inline void store_blocks(const struct row_states *states, const struct ro
     }
 }
 
-/* A group: at most 64 rows of a share of the blocks; adjacent groups have the same share, so that its panels
+/* A group computes at most 64 rows of a share of the blocks; adjacent groups have the same share, whose panels
  * stay in the shared cache. */
 CPU_KERNEL void projection_tiles_cpu(__global float *partials, __global int *ids, const __global operand_element *x,
                                      const __global weight_element *w, const __global float *bias,

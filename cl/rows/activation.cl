@@ -2,7 +2,7 @@
  * * activation'(x); dx = dy * gate * activation'(x) with dgate = dy * activation(x); each may be one of
  * its operands.
  *
- * CPU variants: a group computes whole rows. GPU variants: a group computes a row, work-item i columns 4i ..
+ * CPU variants: a group computes whole rows. GPU variants: a group computes a row; work-item i computes columns 4i ..
  * 4i + 3 of every QUADS columns.
  *
  * Macro: ACTIVATION, the kind (see the prelude). */
@@ -10,8 +10,8 @@
 #error "ACTIVATION: a value of enum clf__activation"
 #endif
 
-/* SLOPE(T, v) replaces the variable v of type T with activation'(v); NaN stays NaN, except for ReLU. For large magnitudes, at which a factor would
- * overflow, v is clamped: the slope is 0 or 1 there. */
+/* SLOPE(T, v) replaces the variable v of type T with activation'(v); NaN stays NaN, except for ReLU. v is clamped
+ * at large magnitudes, where a factor would overflow and the slope is 0 or 1. */
 #define CLAMPED(T, v, limit) ((v) > (T)(limit) ? (T)(limit) : (v) < (T)(-limit) ? (T)(-limit) : (v))
 #if ACTIVATION == 0
 #define SLOPE(T, v) v = (T)(1.0f);

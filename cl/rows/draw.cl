@@ -8,7 +8,7 @@
  * the key's low and high word, the temperature's bits }; row - first_row is the row of the logits. The
  * noise depends only on sample, count, key and id.
  *
- * No macros are needed. */
+ * No macros. */
 #include "include/candidates.cl"
 #include "include/philox.cl"
 
