@@ -75,7 +75,7 @@ static int bin_of(int c, int d)
     return k <= FRAME / 2 ? k : FRAME - k;
 }
 
-/* Computes u for two rows c together, so that enough independent sums hide the latency. */
+/* Computes u for two rows c together, to have enough independent sums to hide the latency. */
 static void transform_long(float (*u)[2][SHORT], const float *x, const __global float *tables, int c, int other)
 {
     const int both[2] = {c, other};

@@ -104,7 +104,7 @@ static inline void finish_warp(const struct matrix_result *result, int2 place,
     }
 }
 
-/* Returns the tile of a group. Groups are ordered in bands of eight rows of tiles, so that concurrent groups
+/* Returns the tile of a group. Groups are ordered in bands of eight rows of tiles, which makes concurrent groups
  * read the same rows. */
 static inline int2 place_tile(int rows, int outputs)
 {

@@ -4,7 +4,7 @@
  * A tile of keys has rows of words, swizzled by ROW_PLACE. If the level defines READS_ROWS, tiles of values have the same
  * layout, and there are two stages: one tile is copied while the other is multiplied. Otherwise values are transposed during
  * the copy: rows are columns, and words are keys. */
-#define INLINE static inline __attribute__((always_inline)) /* so that array arguments stay in registers */
+#define INLINE static inline __attribute__((always_inline)) /* keeps array arguments in registers */
 
 #ifdef OPERANDS_ARE_ROUNDED
 typedef ushort operand;

@@ -108,9 +108,9 @@ struct running {
     float maximum, total;
 };
 
-/* Updates the maximum of a query with the largest scores in at->parts, and stores the factor of its earlier sums in
- * at->shares. Returns the number to subtract from the scores: 0 for a query that has seen no key yet, so that its
- * weights are 0 and not NaN. */
+/* Updates the maximum of a query with the largest scores in at->parts, and stores the factor of its earlier sums
+ * in at->shares. Returns the number to subtract from the scores: 0 for a query that has seen no key yet, which
+ * makes the weights 0 and not NaN. */
 static inline float raise_maximum(struct running *running, const struct place *at)
 {
     float largest = fmax(running->maximum, max4(PARTS_OF(at->parts, at->query)));

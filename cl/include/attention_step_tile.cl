@@ -117,7 +117,7 @@ static inline void load_query(const struct step *step, int item, __local float *
     }
 }
 
-/* Returns what masks add to the score of key t: -inf if it is hidden. */
+/* Returns the sum of the masks for key t: -inf if the key is hidden. */
 static inline float masked(const struct attended *seen, int t)
 {
     float added = 0.0f;

@@ -9,11 +9,11 @@
  *     MATRIX_LANES, MATRIX_ROWS, MATRIX_COLUMNS  work-items of a warp; the tile of one instruction
  *     MATRIX_SUMS                    sums of a tile that each lane holds
  *     A_WORDS, A_ROW(lane, i), A_WORD(lane, i)  words of A that a lane holds, and where word i is: its row, its word of the slice
- *     B_WORDS, B_ROW(lane, i), B_WORD(lane, i)  the same of B
+ *     B_WORDS, B_ROW(lane, i), B_WORD(lane, i)  likewise for B
  *     SUM_ROW(lane, i), SUM_COLUMN(lane, i)     where sum i is in the tile
  *     SUMS_ARE_PAIRED                optional: sums 2i and 2i + 1 are neighbours in a row
  *     SUMS_ARE_OPERANDS              optional: word i of A of a lane is in row SUM_ROW(lane, 2i) at SUM_COLUMN(lane, 0) / 2,
- *                                    so that the rounded sums of four tiles are words of A (matrix_reduce.cl)
+ *                                    which makes the rounded sums of four tiles words of A (matrix_reduce.cl)
  *     SHUFFLE_XOR(value, distance)   optional: the float that lane LANE ^ distance passes
  *     ANY_LANE(condition)            optional: whether the condition holds in any lane of the warp; 1 if the level cannot tell
  *     READS_ROWS                     optional: the level reads fragments of B from tiles whose rows are K
@@ -48,8 +48,8 @@ typedef float matrix_sum;
 #define LANE ((int)(get_local_id(0) % MATRIX_LANES))
 #define WARP ((int)(get_local_id(0) / MATRIX_LANES))
 
-/* The index of word `word` of row `row` in a local tile of `rows` rows, a multiple of 8. The swizzle avoids bank conflicts between
- * lanes that read neighbouring rows and words. */
+/* The index of word `word` of row `row` in a local tile of `rows` rows, a multiple of 8. The swizzle avoids bank
+ * conflicts between lanes that read neighbouring rows and words. */
 #define TILE_PLACE(rows, row, word) ((word) * (rows) + ((row) ^ (2 * (word))))
 
 #if defined(MATRIX_NV80)

@@ -189,8 +189,8 @@ static inline __attribute__((always_inline)) void run_stage(__global atomic_int 
 }
 
 /* Launched with one group per compute unit. x is input and output; operand (R rows of converted inputs) and
- * partials, which may be null, are work space as well. The arguments from history on are for the start, which is
- * skipped if ids is null. */
+ * partials, which may be null, are work space as well. The arguments starting with history are for the start,
+ * which is skipped if ids is null. */
 CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __global struct layer *layers,
                                        __global float *x, __global float *normed, __global float *projected,
                                        __global float *context, __global float *hidden, __global uchar *operand,

@@ -35,8 +35,7 @@ static inline struct draw draw_of(const __global int *words, int first_row)
     draw.count = (uint)words[2];
     draw.seed_low = (uint)words[3];
     draw.seed_high = (uint)words[4];
-    draw.inverse = fmin(1.0f / as_float(words[5]), 1e30f); /* finite, so that its product with a logit is
-                                                            * finite */
+    draw.inverse = fmin(1.0f / as_float(words[5]), 1e30f); /* finite, and so is the product with a logit */
     return draw;
 }
 

@@ -170,7 +170,7 @@ size_t clf__thread_stack_bytes(void)
 
 void clf__prefer_large_pages(void *start, size_t bytes)
 {
-    /* Round outwards to whole pages, so that a large page may span adjacent allocations. */
+    /* Round outwards to whole pages: a large page may span adjacent allocations. */
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)start / page * page;
     uintptr_t end = ((uintptr_t)start + bytes + page - 1) / page * page;
     (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* fails on systems without large pages */

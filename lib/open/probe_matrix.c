@@ -13,7 +13,7 @@
 
 enum { SLICE_BYTES = 16 * CLF__SLICE_WORDS, MOST_TILE = 16 * 16 };
 
-/* Small integers with no two equal rows or columns, so that swapped lanes or registers are detected. */
+/* Small integers with no two equal rows or columns, to detect swapped lanes or registers. */
 static int number_of_a(int row, int k)
 {
     return (row * 7 + k * 5 + row * k) % 11 - 5;

@@ -11,7 +11,7 @@
 #define CLF__INT8_TAIL (8 * CLF__PANEL)
 
 /* Bytes between rows of packed activations: elements padded to multiples of four, and a tail. The pitch is
- * an odd number of cache lines, so that the rows of a block use different cache sets. */
+ * an odd number of cache lines, to place the rows of a block in different cache sets. */
 #define CLF__PACKED_PITCH(inputs, element_bytes, tail_bytes)                                                 \
     (((((inputs) + 3) / 4 * 4 * (element_bytes) + (tail_bytes) + 63) / 64 | 1) * 64)
 
@@ -28,9 +28,9 @@
 /* Maximum rows per group of a GEMM, before rounding up to whole blocks of rows. */
 #define CLF__GROUP_ROWS 256
 
-/* A group with more inputs than CLF__WHOLE_INPUTS processes them in slices of CLF__SLICE_INPUTS, so that a
- * slice of a panel and of a block of rows fits in small caches. Processors with 16-float registers have
- * larger caches. */
+/* A group with more inputs than CLF__WHOLE_INPUTS processes them in slices of CLF__SLICE_INPUTS: a slice
+ * of a panel and of a block of rows fits in small caches. Processors with 16-float registers have larger
+ * caches. */
 #define CLF__SLICE_INPUTS        512
 #define CLF__WHOLE_INPUTS(lanes) ((lanes) == 16 ? 2048 : 1024)
 

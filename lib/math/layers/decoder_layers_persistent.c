@@ -90,7 +90,7 @@ static int is_persistent(const struct clf__layer *layer, const struct clf__works
 
 static struct clf__grid list_grid(const struct clf_device *device)
 {
-    /* One group per compute unit, so that all groups are resident. */
+    /* One group per compute unit: all groups must be resident. */
     return (struct clf__grid){
         .kernel = kernel_name, .groups = {device->caps.compute_units}, .local = {CLF__STAGE_GROUP}};
 }

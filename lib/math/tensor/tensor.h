@@ -59,7 +59,7 @@ struct clf__arena {
     uint64_t bytes;   /* bytes of the tensors reserved so far */
     uint64_t largest; /* bytes of the largest tensor */
     /* Set for training, which reads large tensors sequentially: uses large pages, and strides of an odd
-     * number of cache lines, so that neighbouring rows use different cache sets. */
+     * number of cache lines, to place neighbouring rows in different cache sets. */
     int is_swept;
     int is_joined; /* set while reserving tensors that share large buffers, for kernels with many tensors */
     struct clf__pool joined;

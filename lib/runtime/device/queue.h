@@ -22,7 +22,7 @@ clf_status clf__device_finish(struct clf_device *device);
  * copies or kernels access by address. Other buffers live until their commands have finished (OpenCL 1.2,
  * 5.4.1). */
 void clf__device_settle(struct clf_device *device);
-/* Calls clf__device_finish() if the device is profiled, so that host time separates the stages; otherwise
+/* If the device is profiled, calls clf__device_finish() to separate the stages in host time; otherwise
  * does nothing. */
 clf_status clf__device_finish_stage(struct clf_device *device);
 

@@ -1,5 +1,4 @@
-/* Wrappers for OpenCL calls: every call that can fail uses these macros, so that tests can inject
- * failures. */
+/* Wrappers for OpenCL calls: every call that can fail uses these macros, which let tests inject failures. */
 #ifndef CLF_OPENCL_OPENCL_H
 #define CLF_OPENCL_OPENCL_H
 
