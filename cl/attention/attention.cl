@@ -53,9 +53,9 @@ static inline void fetch_following(const struct following *following, int row, i
     }
 }
 
-/* Computes a block of queries of one head of one sequence, if it exists. Late blocks of a head, which are
- * long with causal masks, come first. During a tile the first block prefetches the next tile, and the last
- * block the tile of the next head. */
+/* Computes a block of queries of one head of one sequence, if it exists. Late blocks of a head, which are long
+ * with causal masks, come first. During a tile the first block prefetches the next tile, and the last block
+ * prefetches the tile of the next head. */
 static inline void attention_task(struct attention_work *work, int task, ATTENTION_ARGUMENTS)
 {
     int blocks = (sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries;
@@ -123,7 +123,7 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 /* ---- GPU variant: attention_blocks_gpu.cl describes how a group computes its queries ---- */
 #include "include/attention_blocks_gpu.cl"
 
-/* A task: a block of queries of one head of one sequence, and up to 64 columns of its values. */
+/* A task: a block of queries of one head of one sequence, and up to 64 columns of the values. */
 struct block_task {
     struct sources from;
     struct view view;

@@ -148,7 +148,7 @@ GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
 
 #include "include/attention_backward_gpu.cl"
 
-/* A group computes the maximum, total and delta of 32 queries of a head. local_memory: TILES + BLOCK * (BLOCK + 1)
+/* A group computes the maximum, total and delta of 32 queries of a head. tiles: TILES + BLOCK * (BLOCK + 1)
  * + 2 * GROUP + BLOCK. */
 GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *head, __local float *tiles,
                                                   BACKWARD_ARGUMENTS)
@@ -186,8 +186,7 @@ GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *
     }
 }
 
-/* A group processes 32 queries of a head and up to 64 columns of dq. local memory: TILES + BLOCK * (BLOCK
- * + 1). */
+/* A group processes 32 queries of a head and up to 64 columns of dq. tiles: TILES + BLOCK * (BLOCK + 1) floats. */
 GPU_KERNEL void attention_backward_queries_gpu(__local struct backward_head *head, __local float *tiles,
                                                BACKWARD_ARGUMENTS)
 {

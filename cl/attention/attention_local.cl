@@ -4,7 +4,7 @@
  *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R]
  *     s[g] = scale * q[i] . global_k[g] + global_relative[h][clamp(g - block(i), -R', R') + R']
  *     block(i) = min(i / block_size, global tokens of the sequence - 1)
- *     y[i] = the mean of v[j] and global_v[g] with weights exp(s - max s); zeros without a key
+ *     y[i] = the mean of v[j] and global_v[g] with weights exp(s - max s); zeros if there is no key
  *
  * q, k (rows, heads * KEY_WIDTH), v, y (rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key,
  * keys }, with as many keys as queries; global_k and global_v as k and v; globals (sequences, 2) of { first row of global_k,

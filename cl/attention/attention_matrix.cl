@@ -40,7 +40,7 @@
 #define EXP2 exp2
 #endif
 
-/* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not NaN. */
+/* For a query that has seen no key yet, subtracts 0 instead of -inf, which makes the weights 0, not NaN. */
 #define SUBTRACTED(maximum) ((maximum) == -INFINITY ? 0.0f : (maximum))
 
 #include "include/attention_matrix_softmax.cl"
@@ -100,7 +100,7 @@ INLINE void store_results(__global float *y, struct clf__place place, int first_
 /* ---- a block of queries ---- */
 
 /* The block of a task: `count` queries of a head of a sequence, starting at `first`, and the end of the keys that
- * they see. Query i sees the keys up to i + shift; without causality these are all keys. */
+ * they see. Query i sees the keys up to i + shift, which are all keys if attention is not causal. */
 struct block {
     int sequence, head, first, count, query_row, first_key, keys, shift, end;
 };

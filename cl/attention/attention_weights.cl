@@ -8,8 +8,8 @@
  * twice, for the sum and for the probabilities, instead of being stored. The result of a row depends only on its
  * keys.
  *
- * CPU variant: a work-item computes a row. GPU variant: a group computes a row, one key per work-item.
- * Macros: HALF_CACHE (cache_element.cl, for the keys) or none. */
+ * CPU variant: a work-item computes a row. GPU variant: a group computes a row, one key per work-item. Optional
+ * macro: HALF_CACHE (cache_element.cl), for the keys. */
 #include "include/cache_element.cl"
 #include "math/ops/arguments.h"
 

@@ -53,8 +53,8 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 #define TILE_PRODUCT "tdpbusd"
 #include "include/tiles.cl"
 
-/* Four tiles of sums, with operands of zeros: 2 * 4 * 16 * 16 * 16 operations per round, times the inputs of
- * a group. */
+/* Four tiles of sums, with operands of zeros: 2 * 4 * 16 * 16 * 16 operations per round, times the number of
+ * inputs in a group. */
 #define TILE_PEAK(PRODUCT, sums, rounds, factor)                                                                       \
     struct tiled tiled;                                                                                                \
     begin_tiled(&tiled, 0);                                                                                            \

@@ -6,7 +6,7 @@
 
 /* Inline assembly provides instructions that the compiler does not know. This works only if the compiler targets
  * the processor directly (not SPIR-V or a simulator) and knows registers of that width. The kernel detects the
- * instructions, because it may run on another processor than the host. */
+ * instructions, because it may run on a different processor than the host. */
 #if defined(__x86_64__) && defined(__AVX2__) && !defined(__SPIR__)
 static inline uint4 cpuid(uint leaf, uint part)
 {
@@ -16,12 +16,12 @@ static inline uint4 cpuid(uint leaf, uint part)
 }
 
 /* Requests permission to use tiles. Linux then reserves 8 KiB per thread for the whole process, including the
- * stacks of signal handlers. The kernel makes the request, because it may run in another process than the
+ * stacks of signal handlers. The kernel makes the request, because it may run in a different process than the
  * host. */
 static inline int may_use_tiles(void)
 {
     long result = -1;
-#if defined(__linux__) && __clang_major__ >= 12 /* its assembler knows tiles */
+#if defined(__linux__) && __clang_major__ >= 12 /* the assembler knows tiles */
     const long arch_prctl = 158, request_permission = 0x1023, tile_data = 18;
     __asm__ volatile("syscall"
                      : "=a"(result)
@@ -99,7 +99,7 @@ CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scal
     y[count] = (float)find_instructions(asks_for_tiles);
 }
 
-/* Launched with one group; work-item i computes y[i] from values that the others store in local memory. */
+/* Launched with one group; work-item i computes y[i] from values that other work-items store in local memory. */
 GPU_KERNEL void probe_gpu(__global float *y, const __global float *x, float scale, int count, int asks_for_tiles)
 {
     __local float shared[GROUP];

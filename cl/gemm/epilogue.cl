@@ -1,5 +1,5 @@
-/* y (M, N) = activation(product (M, N) + bias) + residual: the epilogue that native GEMM kernels include,
- * for CLBlast. product and residual may be y.
+/* y (M, N) = activation(product (M, N) + bias) + residual: the epilogue for CLBlast; native GEMM kernels include it.
+ * product and residual may be y.
  *
  * Needs ACTIVATION, a value of enum clf__activation. */
 #ifndef ACTIVATION

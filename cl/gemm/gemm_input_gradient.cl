@@ -16,14 +16,14 @@
 
 #define OUTPUTS_TOGETHER INPUTS_TOGETHER
 
-/* ---- CPU variant, in bf16 if the level has dot products of bf16 ---- */
+/* ---- CPU variant, in bf16 if the level has bf16 dot products ---- */
 
 #if PRECISION == 0 || defined(HAS_DOT_BF16)
 #define DEPTH 256 /* outputs, or pairs, per slice: 32 KB of W, for the second-level cache */
 
 #include "include/transpose_square.cl"
 
-/* Stores a vector of a row; `columns` elements exist from there. */
+/* Stores a vector of a row, of which `columns` elements exist. */
 static inline void store_columns(const floatv *value, __global float *to, int columns)
 {
     if (columns >= VECTOR_LANES) {
@@ -52,8 +52,8 @@ static inline void fetch_rows(__global float *dx, size_t dx_stride, const __glob
     }
 }
 
-/* dx (ROWS, columns) = ROWS rows of dy (ROWS, steps) times panel (steps, 32) + `from`, zero if that is
- * NULL. The first block of columns prefetches the next block of rows. */
+/* dx (ROWS, columns) = ROWS rows of dy (ROWS, steps) times panel (steps, 32) + `from` (NULL: zero). The first
+ * block of columns prefetches the next block of rows. */
 #define DEFINE_ROWS(ROWS)                                                                                              \
     static inline void add_rows_##ROWS(__global float *dx, size_t dx_stride, const __global float *from,               \
                                        size_t from_stride, const __global operand_element *dy, size_t dy_stride,       \

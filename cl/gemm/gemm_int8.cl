@@ -153,7 +153,7 @@ struct skinny_prefetch {
 #define SKINNY_X_GROUP ((int)get_local_id(0) % SKINNY_GROUPS)
 #define SKINNY_X_ROW   ((int)get_local_id(0) / SKINNY_GROUPS)
 
-/* Loads the slice starting at group `next`, of `rows` rows; the item's part of x starts at its group and row. */
+/* Loads the slice of `rows` rows starting at group `next`; the item's part of x starts at its group and row. */
 static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __global uchar *x, int pitch, int rows,
                                 const __global char *panel, int groups, int next)
 {

@@ -31,7 +31,8 @@ static inline float add_product(float sum, float4 a, float4 b)
     return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum))));
 }
 
-/* left and right += four inputs of COUNT rows of x, row r of which is `row`, times those of the two rows of W. */
+/* left and right += four inputs of COUNT rows of x, of which row r is `row`, times the same inputs of two rows of
+ * W. */
 #define ADD_QUAD(r, COUNT, left, right, row, a, b)                                                                     \
     _Pragma("unroll") for (int r = 0; r < COUNT; r++)                                                                  \
     {                                                                                                                  \

@@ -16,7 +16,7 @@
 
 #define ROWS_TOGETHER INPUTS_TOGETHER
 
-/* ---- CPU variant, in bf16 if the level has dot products of bf16 ---- */
+/* ---- CPU variant, in bf16 if the level has bf16 dot products ---- */
 
 #if PRECISION == 0 || defined(HAS_DOT_BF16)
 #define BLOCK BLOCK_ROWS   /* inputs of a register block */
@@ -254,7 +254,7 @@ GPU_KERNEL_OF(TILE_GROUP) void weight_gradient_gpu(__global float *dw, const __g
                              load_sums(dw, 4, left), load_sums(dw, 5, left), load_sums(dw, 6, left), load_sums(dw, 7, left)};
     struct tile_prefetch prefetched;
     sum_slices(&sums, &prefetched, &from, x_tile, TILE, dy_tile, rows);
-    /* Lanes beyond the outputs stay zero, even after an infinity. */
+    /* Lanes beyond the outputs stay zero, even if x contains an infinity. */
     int4 is_output = n + column + (int4)(0, 1, 2, 3) < outputs;
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {

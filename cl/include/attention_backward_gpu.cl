@@ -8,9 +8,8 @@
 
 #define SLICES_OF(width) (((width) + SLICE - 1) / SLICE)
 
-/* The head is in local memory, because in registers it would take more space than the sums. A barrier is
- * needed before the head is written, and at the end of each loop over tasks: otherwise PoCL 3.1 loses
- * values. */
+/* The head is in local memory, because in registers it would take more space than the sums. PoCL 3.1 loses values
+ * without a barrier before the head is written and at the end of each loop over tasks. */
 static inline void find_head_together(__local struct backward_head *head, int sequence, int number, BACKWARD_ARGUMENTS)
 {
     if (get_local_id(0) == 0) {
@@ -128,7 +127,7 @@ add_queries(struct column_sums *sums, __local float *weights, __local float *til
     }
 }
 
-/* Computes dk, with wants_dscores, or dv, for the blocks of 32 keys that this group processes. */
+/* Computes dk (if wants_dscores) or dv for the blocks of 32 keys that this group processes. */
 static inline __attribute__((always_inline)) void differentiate_keys_gpu(__local struct backward_head *head, __local float *tiles,
                                                                          int wants_dscores, BACKWARD_ARGUMENTS)
 {

@@ -74,9 +74,9 @@ static inline void dots(float16 *to, const float16 *packed, const float16 *rows,
     }
 }
 
-/* to (BLOCK_QUERIES rows of `vectors`) += sum over n < count of weight n of a row times row n of `from`.
- * Consecutive rows' first weights are row_step apart, consecutive weights of a row `step` apart. COUNT
- * vectors of columns. */
+/* to (BLOCK_QUERIES rows of `vectors`) += sum over n < count of weight n of a row times row n of `from`. The first
+ * weights of consecutive rows are row_step apart, and consecutive weights of a row `step` apart. COUNT: vectors of
+ * columns. */
 #define DEFINE_ADD_ROWS(NAME, COUNT)                                                                                   \
     static inline void NAME(float16 *to, const float *weights, int row_step, int step, const float16 *from, int count, \
                             int vectors)                                                                               \

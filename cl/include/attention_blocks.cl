@@ -7,8 +7,8 @@
 #include "include/result.cl"
 #include "math/ops/arguments.h"
 
-/* With -DHAS_DROPOUT, in training, weights are dropped after their sum was computed: the weight of key j
- * for query row r in head h is element (r * heads + h, j) of the mask. */
+/* With -DHAS_DROPOUT, in training, weights are dropped after their sum has been computed: the weight of key j for
+ * query row r in head h is element (r * heads + h, j) of the mask. */
 #ifdef HAS_DROPOUT
 #include "include/philox.cl"
 #define COMMA_DROPOUT_ARGUMENTS , DROPOUT_ARGUMENTS
@@ -153,7 +153,7 @@ static inline void weigh(struct attention_work *work, int row, int rows, int vec
     float8 before = is_first ? (float8)(-INFINITY) : vload8(0, work->maxima + row);
     maxima = before > maxima ? before : maxima;
     vstore8(maxima, 0, work->maxima + row);
-    /* A query that has seen no key yet keeps -inf: subtracting 0 instead makes its weights 0, not NaN. */
+    /* The maximum of a query that has seen no key yet is -inf: subtracting 0 instead makes the weights 0, not NaN. */
     float8 subtracted = maxima == -INFINITY ? (float8)(0.0f) : maxima;
     vstore8(exp2_16((float16)(before - subtracted, before - subtracted)).lo, 0, work->factors);
     float offsets[MOST_ROWS];

@@ -1,12 +1,12 @@
 /* Shared by the GPU variants of attention.cl and attention_local.cl, which include this file after
  * attention_blocks.cl.
  *
- * A group computes QUERIES queries of one head of one sequence and up to 64 value columns, with keys in
- * tiles of 64. Each work-item holds four queries' scores of four keys, and their sums of four columns: 16
- * products for every two loads of four floats from local memory. Queries and keys are loaded there by
- * DEPTH columns, values by DEPTH rows, and during the computation of a chunk the next one is loaded into
- * registers. Between the two multiplications the scores are in local memory, where four work-items per
- * query mask them and turn them into weights.
+ * A group computes QUERIES queries of one head of one sequence and up to 64 value columns, with keys in tiles of 64.
+ * Each work-item holds the scores of four queries and four keys, and the sums of four columns for these queries: 16
+ * products for every two loads of four floats from local memory. Queries and keys are copied to local memory in
+ * chunks of DEPTH columns, values in chunks of DEPTH rows; during the computation of a chunk the next one is loaded
+ * into registers. Between the two multiplications the scores are in local memory, where four work-items per query
+ * mask them and turn them into weights.
  *
  * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and 128
  * contiguous bytes from local memory, and with 32 keys or columns half of a group's sub-groups are idle. */

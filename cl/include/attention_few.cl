@@ -108,8 +108,8 @@ static inline void fetch_cached(const struct step_work *work, const __global cac
 #endif
 }
 
-/* The dot products of a query and one key per lane: products are added lane by lane, and then lanes
- * pairwise, as a tree, until one register holds the sums. */
+/* Computes the dot products of a query and one key per lane: products are added lane by lane, and then lanes are
+ * added pairwise in a tree until one register holds the sums. */
 #if VECTOR_LANES == 16
 #define score_keys(query, keys) (wide_score_keys(query, keys).v)
 static inline struct wide wide_score_keys(const float16 *query, const struct head_rows *keys)

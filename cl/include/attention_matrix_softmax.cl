@@ -20,7 +20,7 @@ INLINE int last_key_of(const struct view *view, int query)
     return min(query + view->shift, view->end - 1);
 }
 
-/* The running maxima of a lane, times UNIT, and the lane's part of the totals of its rows. */
+/* The running maxima of the rows of a lane, times UNIT, and the lane's part of the totals of these rows. */
 struct softmax {
     float maxima[ROWS], totals[ROWS];
 };
@@ -76,8 +76,8 @@ INLINE void hide_keys(matrix_sum (*scores)[MATRIX_SUMS], const __global int *hid
     }
 }
 
-/* Adds the biases to the scores of tile m of the keys starting at `tile`; -inf for keys that a query must not
- * see. */
+/* Adds the biases to the scores of tile m for the keys starting at `tile`; sets -inf for keys that a query must
+ * not see. */
 INLINE void mask_scores(matrix_sum (*scores)[MATRIX_SUMS], int m, float scale, int tile, const struct view *view)
 {
     int key = tile + SUM_COLUMN(LANE, 0);

@@ -28,13 +28,13 @@ typedef float operand;
 #define KEYS   64
 #endif
 
-/* The place of word `word` of key `row` in a tile. Eight neighbouring words of a row, and the same word of eight neighbouring
- * rows, are in different banks; so are four neighbouring words of a row and of the next one. */
+/* The place of word `word` of key `row` in a tile. Eight neighbouring words of a row are in different banks, and
+ * so are the same word of eight neighbouring rows, and four neighbouring words of two neighbouring rows. */
 #define ROW_PLACE(row, word) (((word) / 8 * KEYS + (row)) * 8 + ((word) % 8 ^ ((row) % 2 * 4 + (row) / 2 % 4)))
 #define ROW_WORDS(width)     (((width) + 63) / 64 * 8)
 
 /* Word `word` of a row of a tile whose word 0 is at `row`. Tiles are aligned to ROW_BYTES. This takes one
- * instruction; with ROW_PLACE compilers keep the place of every word in a register. */
+ * instruction; with ROW_PLACE, compilers would keep the place of every word in a register. */
 #define ROW_BYTES 128
 INLINE const __local uint4 *word_of(const __local uint4 *row, int word)
 {

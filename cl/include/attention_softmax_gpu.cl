@@ -26,8 +26,8 @@ static inline struct place place_in(__local float4 *memory)
     return at;
 }
 
-/* The query whose weights a work-item computes, the last key that it sees, and its masks: hidden, bias
- * (the head's) and terms (the query's) may be null. */
+/* The query whose weights a work-item computes, the last key that it sees, and its masks: hidden, bias (of the
+ * head) and terms (of the query) may be null. */
 struct view {
     int query, last, reach;
     const __global int *hidden;

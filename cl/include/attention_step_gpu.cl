@@ -15,8 +15,8 @@
 #define ITEMS      (WAYS * GROUP)
 #define PART_TILES CLF__PART_TILES
 
-/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES lanes share a value, eight
- * columns each at a time. Consecutive keys of a lane are KEYS_APART keys apart, consecutive values
+/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES lanes share those of a value; a lane
+ * processes eight columns at a time. Consecutive keys of a lane are KEYS_APART keys apart, and consecutive values
  * VALUES_APART. COLUMNS: groups of eight sums per lane. */
 #define KEY_OCTETS   ((KEY_WIDTH + 7) / 8)
 #define VALUE_OCTETS ((VALUE_WIDTH + 7) / 8)
@@ -28,9 +28,9 @@
 #define PITCH        CLF__STEP_PITCH /* stride of the partial scores of the lanes: the parts of one key are
                                       * in different banks */
 
-/* A lane reads BATCH rows at a time while the tile has that many, AHEAD rows before their first use. If registers
- * allow, it reads EARLY_VALUES values before the weights are known. With larger numbers Intel's compiler spills
- * registers. */
+/* A lane reads BATCH rows at a time as long as the tile has that many, AHEAD rows before their first use. If
+ * registers allow, it reads EARLY_VALUES values before the weights are known. With larger numbers Intel's compiler
+ * spills registers. */
 #if defined(MATRIX_NV80) && defined(HALF_CACHE)
 #define BATCH        4
 #define AHEAD        8
@@ -145,7 +145,7 @@ static inline ALWAYS_INLINE int attend(const struct step *step, __local float4 *
     return is_split ? parts : 0;
 }
 
-/* Stores the result of a query and head from the sums of its parts, if it has more than one; reads several
+/* Stores the result of a query and head from the sums of the parts, if there is more than one part; reads several
  * parts at a time. */
 static inline ALWAYS_INLINE void join_parts(const struct step *step)
 {

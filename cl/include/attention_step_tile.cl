@@ -26,8 +26,8 @@ static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __globa
     }
 }
 
-/* Reads up to AHEAD of the lane's keys, starting at number `first`, in the columns of a round. Lanes beyond the
- * head's last column read the last columns. */
+/* Reads up to AHEAD of the lane's keys, starting with key number `first`, in the columns of a round. Lanes beyond
+ * the head's last column read the last columns. */
 static inline ALWAYS_INLINE void read_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
                                            struct tile tile, int round, int first)
 {
@@ -60,8 +60,8 @@ static inline float add_products(float8 a, float8 b, float sum)
     return fma(a.s7, b.s7, fma(a.s6, b.s6, fma(a.s5, b.s5, fma(a.s4, b.s4, sum))));
 }
 
-/* lanes[l][t] = the part of lane l in query . k[t], at least for t < tile.count. rows: the first rows, if
- * loaded. */
+/* lanes[l][t] = the part of query . k[t] that lane l computes, at least for t < tile.count. rows: the first rows,
+ * if already loaded. */
 static inline ALWAYS_INLINE void multiply_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
                                                struct tile tile)
 {

@@ -1,5 +1,5 @@
-/* The weighted sums of some keys of a query, GPU variant of attention_step.cl: a group holds the columns, and sums
- * of different keys are joined. Included by attention_step_gpu.cl; not a program. */
+/* The weighted sums of some keys of a query, GPU variant of attention_step.cl: a group holds all columns, and sums
+ * over different keys are joined. Included by attention_step_gpu.cl; not a program. */
 
 /* The sums of some keys in the work-item's columns, item + i * ITEMS. */
 #define ITEM_COLUMNS ((VALUE_WIDTH + ITEMS - 1) / ITEMS)

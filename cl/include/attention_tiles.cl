@@ -149,7 +149,7 @@ static inline struct products multiply_tile(__local float *tiles, const __global
     return products;
 }
 
-/* scores (BLOCK, BLOCK + 1) = these dot products over the width of a key. */
+/* scores (BLOCK, BLOCK + 1) = the dot products of multiply_tile() over the width of a key. */
 static inline void score_tile(__local float *scores, __local float *tiles, const __global float *a, int a_stride,
                               int a_count, float a_scale, const __global float *b, int b_stride, int b_count, float b_scale)
 {
@@ -177,7 +177,7 @@ static inline void weigh_tile(struct running *running, __local float *weights, _
     parts[lane] = mask_half_row(half_row, tile + lane % 2 * (BLOCK / 2), view);
     barrier(CLK_LOCAL_MEM_FENCE);
     float largest = fmax(running->maximum, fmax(parts[lane], parts[lane ^ 1]));
-    /* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not NaN. */
+    /* For a query that has seen no key yet, subtracts 0 instead of -inf, which makes the weights 0, not NaN. */
     float subtracted = largest == -INFINITY ? 0.0f : largest;
     float factor = exp(running->maximum - subtracted);
     sum_parts[lane] = weigh_half_row(half_row, subtracted);
@@ -195,7 +195,7 @@ struct column_sums {
     float4 s0, s1, s2, s3, s4, s5, s6, s7;
 };
 
-/* DO(8 c, sum c, a, b) for each column c of a work-item. */
+/* Expands DO(8 c, sum c, a, b) for each column c of a work-item. */
 #define EACH_COLUMN(DO, sums, a, b)                                                                                    \
     IF_COLUMN(0, DO, sums, a, b)                                                                                       \
     IF_COLUMN(1, DO, sums, a, b)                                                                                       \

@@ -4,7 +4,7 @@
  * which every compiler with the extension has, does not saturate. */
 static inline int dot_word(int acc, int q, int w)
 {
-#if defined(HAS_DP4A) /* NVIDIA's instruction, which is available there only as assembly */
+#if defined(HAS_DP4A) /* NVIDIA's compiler provides this instruction only through assembly */
     int sum;
     __asm__("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(q), "r"(w), "r"(acc));
     return sum;

@@ -5,7 +5,7 @@
 #include "include/fetch.cl"
 #include "include/result.cl"
 
-/* One vector of the result: count <= 16 columns of a row. Without `activates` the activation is the
+/* Finishes one vector of the result: count <= 16 columns of a row. Without `activates` the activation is the
  * identity. */
 static inline void finish16(const float16 *product, __global result_element *y, const __global float *bias,
                             const __global float *residual, float scale, int count, int activates)
@@ -63,7 +63,7 @@ static inline void finish_whole_tile(const float16 *tile, int rows, __global res
     }
 }
 
-/* A tile (rows, 32) of products; `columns` of it are inside the result. */
+/* Finishes a tile (rows, 32) of products, of which `columns` columns are inside the result. */
 static inline void finish_tile(const float16 *tile, int rows, __global result_element *y, size_t y_stride,
                                const __global float *bias, const __global float *residual, size_t residual_stride,
                                float scale, int columns, int activates)

@@ -1,5 +1,5 @@
 /* Sums of the rows of dy (N, D) with the same id. Include file, not a program. Distinct id u has the rows
- * order[first[u]] .. order[first[u + 1] - 1], added in this order; numbers outside the rows of dy are skipped. */
+ * order[first[u]] .. order[first[u + 1] - 1], added in this order; indices outside dy are skipped. */
 
 /* Sums columns 0 .. 15 of the rows order[i], begin <= i < end; `left` >= 1 of these columns exist. */
 #define id_sum16(dy, stride, rows, order, begin, end, left)                                                            \

@@ -1,9 +1,9 @@
 /* Shared code of the kernels that use matrix instructions. Include file, not a program.
  *
- * A group's sub-groups of MATRIX_LANES work-items ("warps") multiply tiles of MATRIX_ROWS rows of A by MATRIX_COLUMNS rows of
- * B (columns of the result). Operands are read in words of 16 bytes: 8 neighbouring halves, or 16 neighbouring
- * bytes, of one row. A slice is SLICE_WORDS words of a row, and a level multiplies one slice at a time. A level may permute K
- * within a slice, in A and B alike.
+ * A group's sub-groups of MATRIX_LANES work-items ("warps") multiply tiles of MATRIX_ROWS rows of A by MATRIX_COLUMNS
+ * rows of B (columns of the result). Operands are read in 16-byte words: 8 neighbouring halves, or 16 neighbouring
+ * bytes, of one row. A slice is SLICE_WORDS words of a row, and a level multiplies one slice at a time. A level may
+ * permute K within a slice, in A and B alike.
  *
  * A level is one file, matrix_<level>.cl. It defines
  *     MATRIX_LANES, MATRIX_ROWS, MATRIX_COLUMNS  work-items of a warp; the tile of one instruction
@@ -80,7 +80,7 @@ typedef float matrix_sum;
 #define UNROLL_SLICES _Pragma("unroll")
 #endif
 
-/* The fragment of the MATRIX_ROWS rows starting at `first`, a multiple of 8, of a local tile. */
+/* Loads the fragment of MATRIX_ROWS rows of a local tile, starting at row `first`, a multiple of 8. */
 static inline void load_a_tile(uint4 *a, const __local uint4 *tile, int rows, int first)
 {
 #pragma unroll

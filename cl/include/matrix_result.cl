@@ -48,7 +48,7 @@ static inline struct matrix_result result_of(MATRIX_ARGUMENTS)
     };
 }
 
-/* Returns the words of a panel of W. */
+/* Returns the number of words in a panel of W. */
 static inline size_t panel_words(int slices)
 {
     return (size_t)slices * (SLICE_WORDS * PANEL) + (PRECISION == 3 ? CLF__INT8_TAIL / 16 : 0);

@@ -1,4 +1,4 @@
-/* Matrix instructions of AMD's RDNA4 GPUs: v_wmma of 16 x 16 x 16 in wavefronts of 32, by built-in functions of
+/* Matrix instructions of AMD's RDNA4 GPUs: v_wmma of 16 x 16 x 16 in wavefronts of 32, through built-in functions of
  * clang. See matrix.cl.
  *
  * Two instructions multiply a slice of halves, four a slice of bytes. A lane holds eight neighbouring halves or bytes of a row for

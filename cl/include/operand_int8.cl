@@ -25,7 +25,7 @@ typedef short16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) 0
 #define CPU_OPERAND_PLACE(k)   (((k) & ~3) | ((k) & 1) << 1 | ((k) >> 1 & 1)) /* 0, 2, 1, 3 of each group */
 #define CONVERT_OPERAND16(q)   (__builtin_convertvector(q, short16).s021346578a9bcedf)
-#else /* products of fp32, exact: q */
+#else /* fp32 products, which are exact: q */
 typedef float cpu_operand;
 typedef float16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) 0
@@ -33,7 +33,7 @@ typedef float16 cpu_operand16;
 #define CONVERT_OPERAND16(q)   convert_float16(q)
 #endif
 
-/* s and 1 / s from lo and hi; broken is NaN if the row contains an infinity or NaN, and then s is NaN. A
+/* Returns s, and 1 / s, from lo and hi; broken is NaN if the row contains an infinity or NaN, and then s is NaN. A
  * row too small for a division (s below 1e-32) counts as zeros. */
 static inline float scale_of_range(float lo, float hi, float broken, float *inverse)
 {
@@ -59,8 +59,7 @@ struct row_scale {
     int zero;
 };
 
-/* The range of the numbers of a row that a work-item has read. broken: NaN if one of them is infinite or
- * NaN. */
+/* The range of the numbers of a row that a work-item has read. broken: NaN if a number is infinite or NaN. */
 struct row_range {
     float4 low, high, broken;
 };
@@ -98,7 +97,7 @@ static inline float2 max_of_items(__local float2 *shared, float2 value, int item
     return value;
 }
 
-/* Returns the scale of a row from the ranges of its work-items; arguments as for the maximum. */
+/* Returns the scale of a row from the ranges of its work-items; the other arguments are those of the maximum. */
 static inline struct row_scale scale_of_items(const struct row_range *range, __local float2 *shared, int item, int items)
 {
     /* An infinite maximum marks a broken row. In rows of both signs Intel's CPU runtime computes 0 for

@@ -59,8 +59,8 @@ struct panel_result {
     int columns, activates;
 };
 
-/* Multiplies by inputs first .. first + inputs - 1 of the panel at w, for some rows. sums: the tile of
- * each row with slices, or one tile for all. */
+/* Multiplies by inputs first .. first + inputs - 1 of the panel at w, for some rows. sums: with slices a tile per
+ * block of rows, otherwise one tile for all. */
 static inline void multiply_slice_of_panel(float16 *sums, const struct panel_result *result, const __global uchar *x,
                                            size_t pitch, int row, int end, const __global weight_element *w, int first,
                                            int inputs, int is_sliced, int is_last)

@@ -3,7 +3,7 @@
  * row, step, site } is below the threshold, rate * 2^32. */
 #define PHILOX_ROUNDS 10
 
-/* The parameters of a mask, as kernel arguments and as their names. */
+/* The parameters of a mask as kernel arguments, and their names. */
 #define DROPOUT_ARGUMENTS uint threshold, float kept_scale, uint seed_low, uint seed_high, uint step, uint site
 #define DROPOUT_NAMES     threshold, kept_scale, seed_low, seed_high, step, site
 

@@ -1,8 +1,8 @@
 /* Shared code of kernels that multiply by int8 weights. Include file, not a program.
  *
- * W ≈ t w: w in -127 .. 127, one t per output. W is stored in panels of 32 outputs, zero beyond N, in
- * groups of four inputs: in panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32
- * + n) * 4 + k % 4; after the ceil(K / 4) groups follow 32 floats t and 32 integers Σ w.
+ * W ≈ t w: w in -127 .. 127, one t per output. W is stored in panels of 32 outputs, zero beyond N, in groups of four
+ * inputs: in panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32 + n) * 4 + k % 4; the
+ * ceil(K / 4) groups are followed by 32 floats t and 32 integers Σ w.
  *
  * An element of x Wᵀ is s t Σ q w, with x ≈ s q as in operand_int8.cl, and Σ q w = Σ u w - zero Σ w. The sums are
  * exact in every kernel, so their order and the instructions do not matter. */
@@ -54,7 +54,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define PANEL_WORDS(panel)      ((const __global int *)panel.weights)
 #define WORDS(panel, g, column) load_intv(PANEL_WORDS(panel) + (size_t)(g)*PANEL + (column))
 
-/* ADD_GROUPS: sums[0] (ROWS, COUNT), with DOT_INT8 also the sums of the other chains, += the products of all
+/* ADD_GROUPS: sums[0] (ROWS, COUNT), and with DOT_INT8 also the sums of other chains, += the products of all
  * groups of these rows and the panel's columns starting at c. */
 #if INT8_BYTES == CLF__INT8_DOT
 #define ADD_GROUP(ROWS, COUNT, sums, rows, panel, c, g)                                                                \

@@ -26,7 +26,7 @@ static inline uint panel_bit(int id, int first_panel)
 struct row_states {
     float16 sums[MOST_ROWS];
     float bases[MOST_ROWS];
-    float thresholds[MOST_ROWS]; /* thresholds: logits up to this are no candidates and keep the base */
+    float thresholds[MOST_ROWS]; /* logits up to this are no candidates and keep the base */
     float lasts[MOST_ROWS]; /* k-th best value so far */
     float16 best[MOST_ROWS]; /* the k best values, preceded by +inf, if k is at most 16 */
     int16 best_ids[MOST_ROWS];
@@ -84,7 +84,7 @@ static void suppress_banned(struct row_states *states, int i, float *logits, int
     }
 }
 
-/* Like insert(), for a list in a vector: lanes before the value stay, the others move by one. */
+/* Like insert(), for a list in a vector: lanes before the value stay, later lanes move by one. */
 static inline void insert_short(float16 *values, int16 *ids, float value, int id)
 {
     float16 v = *values, moved = (float16)(INFINITY, v.s0123, v.s4567, v.s89ab, v.scde);

@@ -23,7 +23,7 @@ typedef float4 tile_quad;
 #define INPUTS_UNROLLED 2
 #endif
 
-/* The first column of an item is THREAD_COLUMN * 4, its rows are ROW_INDEX(i): 4 neighbours in each half of the
+/* The first column of an item is THREAD_COLUMN * 4; its rows are ROW_INDEX(i), 4 neighbours in each half of the
  * tile. This way 32 consecutive items read 8 adjacent quads of one operand and 4 of the other in one access to
  * local memory. */
 #define THREAD_COLUMN ((int)get_local_id(0) % 8 + (int)get_local_id(0) / 32 % 2 * 8)

@@ -60,8 +60,8 @@ static inline void finish_tiles(__global atomic_int *counters, int queue, int ti
     }
 }
 
-/* Runs the statement, with the number `tile`, for every tile that this group takes of a queue, and waits for the tiles
- * of other groups. */
+/* Runs the statement for every tile number `tile` that this group takes from a queue, and waits for the tiles of
+ * other groups. */
 #define FOR_TILES(counters, queue, tiles, tile, statement)                                                             \
     {                                                                                                                  \
         int ready = 0;                                                                                                 \

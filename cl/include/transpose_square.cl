@@ -1,4 +1,4 @@
-/* Transposes squares of 16 x 16 weights, CPU variant of gemm_input_gradient.cl, which includes this file; it is not a
+/* Transposes squares of 16 x 16 weights, for the CPU variant of gemm_input_gradient.cl; included by it, not a
  * program. */
 
 #define ZIP_LOW(a, b)                                                                                                  \

@@ -36,7 +36,7 @@ static inline float4 load_shifts(const __global float *bias, int first, int outp
                     bias && first + 3 < outputs ? bias[first + 3] : 0.0f);
 }
 
-/* Stores four columns of a row starting at `first`, plus the residual, except those beyond y (GPU variant). */
+/* Stores four columns of a row starting at `first`, plus the residual; skips columns beyond y (GPU variant). */
 static inline void store_four(float4 four, __global float *y, int y_offset, int y_stride, int row, int first, WEIGHT_ARGUMENTS)
 {
     float values[4];

@@ -1,6 +1,6 @@
-/* Whole decoder layers for one new token per row (Vaswani 2017, 3.1) in one launch. With few rows launches
- * cost more than the GEMMs; with many rows this avoids idle cores at the end of each launch. The kernel calls
- * the same functions in the same order as the launches of lib/math/layers/layer.c, so the bits are the same.
+/* Whole decoder layers for one new token per row (Vaswani 2017, 3.1) in one launch. With few rows, launches would
+ * cost more than the GEMMs; with many rows, one launch avoids idle cores at the end of each op. The kernel calls the
+ * same functions in the same order as the launches of lib/math/layers/layer.c, so the bits are the same.
  *
  * A layer is a list of stages: GEMMs, attentions and norms. GEMMs that read converted rows are preceded by a
  * conversion, and attention over long sources is followed by a join of the parts. A group takes tiles of the

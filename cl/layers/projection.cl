@@ -12,9 +12,9 @@
  * groups. The candidates of a row are kept in lists, one for each group that has some of its blocks; the
  * candidates do not depend on this assignment.
  *
- * A row of partials: base, sum, suppressed and suppressed_largest of each block, then the values of each list
- * (lists, k); a row of ids: the ids of each list. A pick has no banned ids, k = 1, and the label's logit
- * of each row in picked.
+ * A row of partials: base, sum, suppressed and suppressed_largest of each block, then the values of each list (lists,
+ * k); a row of ids: the ids of each list. For a pick, there are no banned ids, k is 1, and picked holds the label's
+ * logit of each row.
  *
  * With a counter (1) of zero, which needs HAS_DEVICE_ATOMICS, the last group also merges the results and
  * resets the counter: this saves a launch in steps of few rows.
@@ -275,7 +275,8 @@ CPU_KERNEL void projection_top_k_cpu(__global float *values, int values_offset, 
     }
 }
 
-/* picked[r] = log softmax(logits[r])[labels[r]], -inf for a label that is no column; picked held the label's logit. */
+/* picked[r] = log softmax(logits[r])[labels[r]], -inf for a label that is no column; on entry, picked holds the
+ * label's logit. */
 CPU_KERNEL void projection_pick_cpu(__global float *picked, int picked_offset, int picked_stride, const __global int *labels,
                                     int labels_offset, int labels_stride, const __global float *partials,
                                     int partials_offset, int partials_stride, int rows, int outputs, int blocks, int lists)

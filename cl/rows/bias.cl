@@ -1,6 +1,5 @@
-/* sums[k] = the sum of the rows of chunk k of dy, in order: sums (chunks, C), dy (N, C). A chunk has
- * chunk_rows rows; the last chunk has the remaining rows. Groups are (strips of columns, chunks); chunks.cl
- * adds their sums.
+/* sums[k] = the sum of the rows of chunk k of dy, in order: sums (chunks, C), dy (N, C). A chunk has chunk_rows rows;
+ * the last chunk has the remaining rows. The grid of groups is (strips of columns, chunks); chunks.cl adds the sums.
  *
  * CPU variant: a strip has 1024 columns. GPU variant: a strip has QUADS columns, four per work-item. No macros. */
 

@@ -30,7 +30,7 @@ static float row_max(const __global float *x, int columns)
     return max16(fmax16(a, b));
 }
 
-/* sum over c of exp(x[c] - largest) */
+/* Returns the sum over c of exp(x[c] - largest). */
 static float row_exp_sum(const __global float *x, float largest, int columns)
 {
     float16 a = (float16)(0.0f), b = a;

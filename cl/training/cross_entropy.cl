@@ -29,7 +29,7 @@ static float offset_of(float largest)
     return largest == -INFINITY ? 0.0f : largest; /* the difference would be NaN */
 }
 
-/* sum q */
+/* Returns the sum of q. */
 static float wanted_sum(int columns, int label, int hidden, float smoothing, float share)
 {
     int is_hidden = hidden >= 0 && hidden < columns && hidden != label;

@@ -7,15 +7,15 @@
 #include "base/status.h"
 
 /* Returns the value of a variable; NULL if it is unset or empty. $CLFORMER_DEVICE selects the device.
- * runtime/tuning/tuning.c lists the variables that override defaults of device options; with them a test
- * matrix runs any program with every kernel variant. */
+ * runtime/tuning/tuning.c lists the variables that override defaults of device options; they let tests run
+ * any program with every kernel variant. */
 const char *clf__environment_value(const char *name);
 
 /* Sets *out to whether the results of `clformer tune` are used: $CLFORMER_TUNING, "on" (the default) or
  * "off". */
 clf_status clf__environment_uses_tuning(int *out);
 
-/* The features that $CLFORMER_WITHOUT can disable, to find the one that fails on a driver: name, bit,
+/* The features that $CLFORMER_WITHOUT can disable, to find out which of them fails on a driver: name, bit,
  * word. */
 #define CLF__FEATURE_LIST(X)                                                                                 \
     X(SUBGROUPS, 0, "subgroups")           /* sub-group shuffles */                                          \

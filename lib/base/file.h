@@ -7,8 +7,8 @@
 
 #include "base/status.h"
 
-/* A regular file that is read in chunks. If another process truncates the file, the read fails; access to a
- * mapped file would raise a signal. */
+/* A regular file that is read in chunks instead of being mapped: if another process truncates the file, a
+ * read fails, but access to a mapping would raise a signal. */
 struct clf__file {
     const char *path; /* borrowed; NULL: closed */
     int descriptor;

@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-/* jansson keeps its default allocator: json_set_alloc_funcs() is a setting of the whole process, which
- * belongs to the program that uses this library. */
+/* jansson keeps its default allocator, because json_set_alloc_funcs() affects the whole process, not only
+ * this library. */
 
 const struct clf__json_limits clf__json_settings = {1 << 22, 1 << 18};
 

@@ -67,7 +67,7 @@ int clf__json_set_pair(json_t *object, const char *pair);
 
 /* Serialises a value with jansson's flags; the caller frees *out. */
 clf_status clf__json_text(char **out, const json_t *value, size_t flags);
-/* Writes a value to a file, one key per line; the file appears completely or not at all. */
+/* Writes a value to a file atomically, one key per line. */
 clf_status clf__json_write(const char *path, const json_t *value, size_t flags);
 
 #endif

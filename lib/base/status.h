@@ -23,7 +23,7 @@ struct clf__failure clf__failure_keep(clf_status status);
 /* Records the message again and returns the status. */
 clf_status clf__failure_again(const struct clf__failure *failure);
 
-/* Returns whether a failure is specific to a device: another device may succeed. */
+/* Returns whether a failure is specific to one device; if so, another device may succeed. */
 int clf__is_device_failure(clf_status status);
 
 /* Returns from the calling function if an expression fails. */

@@ -10,7 +10,7 @@
 
 /* Rows of the tiled GEMM and of the GEMM for few rows, and the inputs of both. */
 enum { TILE_ROWS = 65, FEW_ROWS = 3, INPUTS = 72 };
-/* Sizes of the attention step: enough keys for groups of several streams. */
+/* Sizes of the attention step, with enough keys for several sub-groups per work-group. */
 enum { HEADS = 1, WIDTH = 64, KEYS = 128, COLUMNS = HEADS * WIDTH };
 
 static clf_status differs(const struct clf_device *device, int *is_lasting, const char *what, int row,

@@ -213,7 +213,7 @@ static int is_devices_fault(clf_status status)
            status == CLF_UNSUPPORTED;
 }
 
-/* Finds the speed of a listed device, and measures it if it is unknown; 0 if the device fails. */
+/* Reads the speed of a listed device, or measures it if it is unknown; 0 if the device fails. */
 static clf_status find_speed(double *rate, struct clf_device_list *list, int index,
                              const struct clf_device_options *options)
 {

@@ -54,7 +54,7 @@ struct clf__packing {
  * unsupported precision. */
 const struct clf__packing *clf__packing_of(enum clf__precision precision);
 const struct clf__packing *clf__matrix_packing_of(enum clf__precision precision);
-/* Returns the inputs of a panel, including padding. */
+/* Returns the number of inputs of a panel, including padding. */
 size_t clf__packed_inputs(const struct clf__packing *packing, int inputs);
 /* Like pack_row(), for int8 values. */
 void clf__pack_int8_row(const struct clf__packing *packing, void *panel, int lane, const int8_t *row,
@@ -123,7 +123,7 @@ clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix 
 clf_status clf__native_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
                                        struct clf__matrix x, int rows, float scale);
 
-/* dweight += scale * dyᵀ x by matrix instructions, in bf16 with fp32 sums; implemented in matrix.c. */
+/* dweight += scale * dyᵀ x with matrix instructions, in bf16 with fp32 sums; implemented in matrix.c. */
 clf_status clf__matrix_reserve_gradient(struct clf_device *device, int rows, int outputs, int inputs);
 clf_status clf__matrix_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
                                        struct clf__matrix x, int rows, float scale);

@@ -20,7 +20,7 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
     if (code == CLBlastSuccess) {
         return CLF_OK;
     }
-    if (code > -1000) { /* an OpenCL error code, passed on */
+    if (code > -1000) { /* an OpenCL error code */
         return clf__opencl_check(code, "multiplying (%d, %d) by (%d, %d) with CLBlast on device %s", m, k, k,
                                  n, device->label);
     }
@@ -30,7 +30,7 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
                      m, k, k, n, device->label, code);
 }
 
-/* Ends a call: returns its error, or adds its time to the profile. */
+/* Finishes a call: returns the error, or adds the time to the profile. */
 static clf_status finish(int code, struct clf_device *device, const char *routine,
                          const struct clf__batched_shape *shape, struct clf__cost cost, cl_event before,
                          cl_event event)
@@ -252,7 +252,7 @@ static clf_status multiply_with_epilogue(struct clf__matrix y, struct clf__matri
     if (caps->variant == CLF_VARIANT_GPU && rows <= caps->tuning.values[CLF__TUNABLE_ROW_MAJOR_ROWS]) {
         return multiply_few(y, x, rows, weight, epilogue);
     }
-    struct clf__epilogue rest = *epilogue; /* the part of the epilogue for the kernel after the GEMM */
+    struct clf__epilogue rest = *epilogue; /* the part of the epilogue that a kernel applies after the GEMM */
     int in_place = rest.residual.buffer == y.buffer && rest.residual.offset == y.offset;
     if (in_place && rest.activation == CLF__IDENTITY) {
         rest.residual.buffer = NULL;

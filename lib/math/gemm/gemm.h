@@ -1,4 +1,5 @@
-/* Matrix multiplications (GEMM) with two backends: native kernels over packed weights, and CLBlast.
+/* Matrix multiplications (GEMM) with three backends: native kernels over packed weights, matrix instructions
+ * of GPUs, and CLBlast.
  *
  * Activations are row-major fp32; weights have their own precision. The native backend sums in a fixed
  * order, so the bits of an output do not depend on the number of rows: in fp32 and fp16 one fma chain over
@@ -24,7 +25,7 @@ struct clf__matrix {
     const struct clf__buffer *buffer;
     size_t offset;
     int stride;
-    enum clf__precision precision; /* FP32; other precisions if clf__gemm_row_operand() returns them */
+    enum clf__precision precision; /* FP32, or the precision that clf__gemm_row_operand() returns */
 };
 
 /* One block of rows of a weight, as PyTorch's nn.Linear stores it. */
@@ -156,8 +157,9 @@ clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__ma
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                        enum clf__precision precision);
 
-/* Returns the precision in which GEMMs with this weight read x; fp32 is also accepted, and converted first.
- * If the result is bf16 or fp16, a GEMM can also write y in that precision for the next GEMM. */
+/* Returns the precision in which GEMMs with this weight read x; x in fp32 is also accepted and is
+ * converted first. If the result is bf16 or fp16, a GEMM can also write y in that precision for the next
+ * GEMM. */
 enum clf__precision clf__gemm_operand(const struct clf__weight *weight);
 /* Returns the precision of rows that are converted once for several GEMMs: clf__gemm_operand(), or
  * CLF__PRECISION_INT8 for rows of cl/gemm/quantize.cl with stride CLF__QUANTIZED_STRIDE(). */
@@ -166,7 +168,7 @@ enum clf__precision clf__gemm_row_operand(const struct clf__weight *weight);
 int clf__operand_multiple(const struct clf_device *device);
 
 /* Converts x to the precision of y (bf16, fp16 or int8), exactly as a GEMM would convert it. For 16-bit y,
- * `columns` is a multiple of clf__operand_multiple(). y starts at the start of its buffer. */
+ * `columns` is a multiple of clf__operand_multiple(). y has offset 0. */
 clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns);
 
 /* Reserves the scratch memory into which GEMMs in bf16, int8 and, with matrix instructions, fp16 convert

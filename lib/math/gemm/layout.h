@@ -18,7 +18,7 @@
 /* Bytes after a row in int8: the scale and the zero point, of four bytes each. */
 #define CLF__INT8_ROW_TAIL 8
 
-/* The stride of cl/gemm/quantize.cl in its GPU variant, in units of 16 bits like other operands. */
+/* The row stride of cl/gemm/quantize.cl (GPU variant), in units of 16 bits like that of other operands. */
 #define CLF__QUANTIZED_STRIDE(inputs) (CLF__PACKED_PITCH(inputs, 1, CLF__INT8_ROW_TAIL) / 2)
 
 /* For GPU variants: rows and columns of a tile, and rows per group of the kernels for few rows. */

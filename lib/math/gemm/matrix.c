@@ -80,7 +80,8 @@ static const struct clf__matrix_level *matrix_of(const struct clf__weight *weigh
     return &clf__device_caps(weight->device)->level->matrix;
 }
 
-/* Returns the warps per group of gemm_matrix_rows.cl: one per chunk of K, up to MOST_ITEMS work-items. */
+/* Returns the number of warps per group of gemm_matrix_rows.cl: one per chunk of K, up to MOST_ITEMS
+ * work-items. */
 static int count_warps(const struct clf__weight *weight)
 {
     size_t chunk = (size_t)CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
@@ -145,7 +146,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
     if (x.precision == CLF__PRECISION_FP32) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
-        /* The stride is in units of 16 bits, in int8 as well. */
+        /* The stride is in units of 16 bits, even in int8. */
         gemm.x = (struct clf__matrix){.buffer = packed.buffer,
                                       .stride = packed.pitch / (int)sizeof(uint16_t),
                                       .precision = weight->precision};

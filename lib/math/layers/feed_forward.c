@@ -13,7 +13,8 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x,
         CLF__TRY(clf__linear_forward(both, x, &layer->up, CLF__IDENTITY, CLF__NO_TENSOR));
         CLF__TRY(clf__gate_forward(hidden, hidden, gate, layer->activation));
     } else {
-        hidden = clf__tensor_as(hidden, clf__linear_operand(&layer->down)); /* as the second GEMM reads it */
+        hidden = clf__tensor_as(hidden, clf__linear_operand(&layer->down)); /* in the type that the second
+                                                                             * GEMM reads */
         CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, CLF__NO_TENSOR));
     }
     return clf__linear_forward(y, hidden, &layer->down, CLF__IDENTITY, residual);

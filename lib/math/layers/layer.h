@@ -126,7 +126,7 @@ clf_status clf__layer_record(const struct clf__layer *layer, struct clf__tensor 
                              const struct clf__layer_record *record,
                              const struct clf__gradient_workspace *workspace,
                              const struct clf__layer_training *training);
-/* Replaces the gradient of the output in workspace->x by the gradient of x. */
+/* Replaces the gradient of the output in workspace->x with the gradient of x. */
 clf_status clf__layer_backward(const struct clf__layer *gradient, const struct clf__layer *layer,
                                struct clf__tensor x, const struct clf__layer_record *record,
                                const struct clf__gradient_workspace *workspace,

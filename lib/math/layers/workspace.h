@@ -8,7 +8,7 @@ struct clf__workspace {
     struct clf__tensor x;         /* (N, D) the residual stream */
     struct clf__tensor normed;    /* (N, D) */
     struct clf__tensor rounded;   /* (N, D) x or norm(x) as GEMMs read them: bf16, f16 or quantized; buffer
-                                   * NULL: they read fp32 */
+                                   * NULL: GEMMs read fp32 */
     struct clf__tensor projected; /* (N, H (2 K + d_v)) queries, keys, values in adjacent columns */
     struct clf__tensor context;   /* (N, H d_v) attention's output */
     struct clf__tensor hidden;    /* (N, F), or (N, 2 F) where the feed-forward is gated */

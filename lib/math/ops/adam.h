@@ -17,7 +17,7 @@ struct clf__adam {
 };
 
 /* Updating part of an array gives the same bits as updating the whole array if the part starts at a
- * multiple of this number, and ends at another or at the end of the array. */
+ * multiple of this number, and ends at such a multiple or at the end of the array. */
 enum { CLF__ADAM_BLOCK = 4096 };
 
 /* m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, w -= rate * (m / correction1) / (sqrt(v /

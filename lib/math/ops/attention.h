@@ -26,7 +26,7 @@ struct clf__attention_scratch {
     struct clf__tensor memory;  /* (key rows, H (K + d_v)): keys and values converted from halves, for
                                  * calls that read floats; reserved by the caller */
     struct clf__tensor blocks;  /* (G, D): sums of blocks */
-    struct clf__tensor block_projection; /* (G, H (2 K + d_v)); the caller reserves both */
+    struct clf__tensor block_projection; /* (G, H (2 K + d_v)); the caller reserves this and `blocks` */
 };
 
 /* Reserves the scratch memory of the batched variant for batches of at most these sizes: for all
@@ -40,7 +40,8 @@ clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch
 struct clf__global_tokens {
     struct clf__tensor keys;     /* (G, H * K) */
     struct clf__tensor values;   /* (G, H * value_width) */
-    struct clf__tensor table;    /* (B, 2) i32: the first global token of each sequence, and their number */
+    struct clf__tensor table;    /* (B, 2) i32: the first global token of each sequence, and the number of
+                                  * its global tokens */
     struct clf__tensor relative; /* (H, 2 R + 1): the bias [h][clamp(g - block(i), -R, R) + R], with block(i)
                                   * = min(i / block_size, number - 1); buffer NULL: none */
     int block_size;
@@ -49,7 +50,7 @@ struct clf__global_tokens {
 
 /* The rows of each global token: row i of a sequence belongs to block(i). */
 struct clf__global_blocks {
-    struct clf__tensor segments; /* (G, 2) i32: the first row of each block, and the row after its last one */
+    struct clf__tensor segments; /* (G, 2) i32: the first row of each block, and the row after the last one */
     struct clf__tensor table, relative; /* as in struct clf__global_tokens */
     int block_size;
     int most; /* maximum number of global tokens per sequence */
@@ -73,8 +74,8 @@ struct clf__attention_call {
     struct clf__tensor weights; /* receives the result of clf__attention_weights_forward() for the first
                                  * weight_heads heads; buffer NULL: not requested */
     int weight_heads;
-    struct clf__tensor partials; /* (1, clf__attention_partials()) floats of scratch, with which several
-                                  * groups can share the keys of a query without changing the result: for
+    struct clf__tensor partials; /* (1, clf__attention_partials()) floats of scratch that let several
+                                  * groups share the keys of a query without changing the result: for
                                   * decoder layers in one launch, and for few queries in the GPU variant;
                                   * buffer NULL or too small: one group per query */
     struct clf__dropout dropout; /* dropout of the probabilities in training, only in the fused variant.
@@ -92,7 +93,8 @@ struct clf__attention_call {
 
 /* Returns the number of parts into which this many keys are split. */
 int clf__attention_parts(int keys);
-/* Returns the number of floats for the sums of all parts of this many query rows; 0 if there is one part. */
+/* Returns the number of floats for the sums of all parts of this many query rows; 0 if there is only one
+ * part. */
 int64_t clf__attention_partials(const struct clf__heads *heads, int rows, int max_keys);
 /* Returns the maximum number of rows for which groups of the GPU variant share the keys of a query; more rows
  * have enough groups to occupy the device. */
@@ -195,8 +197,8 @@ struct clf__attention_history {
 /* Returns most_keys, or the positions of the history if most_keys is unknown. */
 int clf__attention_most_keys(const struct clf__attention_history *history);
 
-/* Returns the kernel's arguments for a history and this number of query rows, which the kernel may split
- * into parts. The caller fills in the positions of the rows. */
+/* Returns the kernel's arguments for a history and this number of query rows; the kernel may split the
+ * keys into parts. The caller fills in the places of the row tensors. */
 struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__heads *heads,
                                                            const struct clf__attention_history *history,
                                                            int rows);
@@ -206,7 +208,7 @@ struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__hea
 struct clf__attention_group {
     size_t items, local_bytes;
     char defines[32];
-    int ways, is_aligned; /* tiles of keys computed in parallel; heads start on multiples of eight elements */
+    int ways, is_aligned; /* tiles of keys computed in parallel; heads start at multiples of eight elements */
 };
 /* Halves the parallel tiles of a group of cl/attention/attention_step.cl; returns 0 if it has at most
  * one. */
@@ -231,7 +233,7 @@ clf_status clf__attention_count_tasks(size_t *tasks, const struct clf__attention
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
                                      enum clf__type key_type, double pairs);
 
-/* Returns the cost of joining the parts of these query rows. */
+/* Returns the cost of joining the parts of this many query rows. */
 struct clf__cost clf__attention_join_cost(const struct clf__heads *heads, int rows, int parts);
 
 /* Stores the key and value of row r in its history, as row cache_rows[r] * positions_total + positions[r];

@@ -29,7 +29,8 @@ clf_status clf__cache_widen(struct clf__tensor x,     /* (N, W) */
 
 /* next[cache_rows[r]][t] = history[parents[r]][t] for t < positions[r], and next[cache_rows[r]][positions[r]]
  * = cache_rows[r]. */
-clf_status clf__cache_follow(struct clf__tensor next,       /* (cache rows, positions) i32, not history */
+clf_status clf__cache_follow(struct clf__tensor next,       /* (cache rows, positions) i32; must not be
+                                                             * `history` */
                              struct clf__tensor history,    /* (cache rows, positions) i32 */
                              struct clf__tensor cache_rows, /* (1, R) i32 */
                              struct clf__tensor parents,    /* (1, R) i32, cache rows of the previous step */

@@ -21,8 +21,8 @@ enum { LOGITS_ROWS = 256, MOST_LOGITS_ROWS = 4096, LOGITS_SHARE = 64, FUSED_ROWS
 /* Up to this many rows are merged by the last group of the launch that computes their tiles. */
 enum { MERGED_ROWS = 8 };
 
-/* Groups per core, each with a share of the columns; several, so cores finish at about the same time. Many
- * rows use fewer groups, because each group must fill a list of candidates per row. */
+/* Groups per core, each with a share of the columns; there are several, so cores finish at about the same
+ * time. Many rows use fewer groups, because each group must fill a list of candidates per row. */
 enum { GROUPS_EACH = 8, MOST_GROUPS_EACH = 32 };
 
 static int ceil_divide(int a, int b)
@@ -108,7 +108,7 @@ static const char *defines_of(const struct clf__projection *projection)
     return defines[clf__weight_layout(projection->weight).precision];
 }
 
-/* Computes results of some rows from tiles of logits. */
+/* The tiles of the logits of some rows, and the results computed from them. */
 struct tiles {
     const struct clf__projection *projection;
     struct clf__tensor x;
@@ -146,7 +146,7 @@ static struct clf__cost tiles_cost(const struct tiles *tiles)
     return cost;
 }
 
-/* Lists the kernel's sizes; x: the rows as the kernel reads them. */
+/* Lists the kernel's size arguments; x: the rows as the kernel reads them. */
 static struct clf__projection_sizes list_sizes(const struct tiles *tiles, struct clf__matrix x)
 {
     return (struct clf__projection_sizes){

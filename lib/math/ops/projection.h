@@ -13,7 +13,7 @@ struct clf__projection {
 };
 
 /* Scratch memory for some rows at a time. The CPU variant with native weights reduces each tile of logits
- * at once, and needs `partials` and `ids`; otherwise logits are stored. */
+ * immediately, and needs `partials` and `ids`; otherwise logits are stored. */
 struct clf__projection_scratch {
     int rows;
     struct clf__tensor logits;   /* (rows, V) */

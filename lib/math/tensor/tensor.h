@@ -67,9 +67,9 @@ struct clf__arena {
 
 void clf__arena_init(struct clf__arena *arena, struct clf_device *device);
 
-/* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must not move until then. Zero rows
- * or columns are allocated as one. Returns CLF_DEVICE_MEMORY for more than INT32_MAX elements, the largest
- * index of kernels. */
+/* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must not move until then. Zero
+ * rows or columns are allocated as one. Returns CLF_DEVICE_MEMORY for more than INT32_MAX elements, the
+ * largest index that kernels support. */
 clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tensor, enum clf__type type,
                               int64_t rows, int64_t columns, const char *what);
 

@@ -1,4 +1,4 @@
-/* Communication between ranks, the processes of a distributed run. Only implementations of this interface
+/* Communication between ranks (the processes of a distributed run). Only implementations of this interface
  * use the network. */
 #ifndef CLF_CLUSTER_COMMUNICATOR_H
 #define CLF_CLUSTER_COMMUNICATOR_H

@@ -21,7 +21,7 @@ struct clf__caps {
     size_t max_work_group; /* maximum work-items per group */
     uint64_t local_memory_bytes;
     uint64_t memory_bytes;
-    uint64_t usable_bytes; /* free when the device was opened, as far as the system reports it */
+    uint64_t usable_bytes; /* memory that was free when the device was opened, as far as reported */
     uint64_t max_buffer_bytes;
     clf_instructions instructions; /* the requested instruction set level */
     int has_integer_dot_product;

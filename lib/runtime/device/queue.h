@@ -18,9 +18,9 @@ clf_status clf__device_flush(struct clf_device *device);
 void clf__device_waited(struct clf_device *device);
 /* Waits until all enqueued commands have finished. */
 clf_status clf__device_finish(struct clf_device *device);
-/* Waits after a failure and keeps its message. Required before freeing or reusing memory that non-blocking
- * copies or kernels access by address. Other buffers live until their commands have finished (OpenCL 1.2,
- * 5.4.1). */
+/* Waits for the device after a failure, and preserves the error message. Required before freeing or
+ * reusing memory that non-blocking copies or kernels access by address. Other buffers live until their
+ * commands have finished (OpenCL 1.2, 5.4.1). */
 void clf__device_settle(struct clf_device *device);
 /* If the device is profiled, calls clf__device_finish() to separate the stages in host time; otherwise
  * does nothing. */

@@ -9,7 +9,7 @@
  * exhausted. */
 clf_status clf__identity_read(struct clf__listed_device *device, const char *extensions);
 
-/* Returns whether a list of extensions, separated by spaces, contains this one. */
+/* Returns whether a space-separated list of extensions contains `name`. */
 int clf__identity_lists(const char *extensions, const char *name);
 
 /* Returns whether both are complete PCI addresses of the same device. Accepts "0000:03:00.0", "03:00.0"

@@ -41,8 +41,8 @@ const char *clf__quirk_no_devices(const char *platform_name, const char *platfor
 }
 
 /* Vendors define compute units differently, and OpenCL does not report their width: an NVIDIA unit is a
- * multiprocessor of 64 lanes (compute capability 6.0, 7.x and 8.0) or 128 lanes (5.0 and later otherwise),
- * an Intel unit is an execution unit of 8 lanes, and an AMD unit has 64 lanes. */
+ * multiprocessor of 64 lanes (compute capability 6.0, 7.x and 8.0) or 128 lanes (others since 5.0), an
+ * Intel unit is an execution unit of 8 lanes, and an AMD unit has 64 lanes. */
 unsigned clf__quirk_lanes(unsigned vendor, unsigned major, unsigned minor)
 {
     switch (vendor) {

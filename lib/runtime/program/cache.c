@@ -202,7 +202,7 @@ int clf__program_cache_has(const struct clf__kernel *kernel)
     return 0;
 }
 
-/* Lists the kernels that have run, in this process or before the file was written, with each name between
+/* Lists the kernels that have run, in this process or before the file was written, each name enclosed in
  * newlines. PoCL compiles a kernel when it first runs, and a binary contains only the kernels compiled by
  * then. *grew: the list has a kernel that the file lacks. */
 static clf_status list_kernels(char **out, int *grew, const struct clf__programs *programs,

@@ -26,7 +26,7 @@
 #define CLF__MATRIX_ANY                                                                                      \
     (CLF__MATRIX_NV80 | CLF__MATRIX_MFMA | CLF__MATRIX_WMMA11 | CLF__MATRIX_WMMA12 | CLF__MATRIX_EMULATED)
 
-/* Any instruction for dot products of int8. */
+/* Any int8 dot product instruction. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
 
 /* The layout of packed int8 activations; the value is the size of an element in bytes. */
@@ -48,7 +48,7 @@ struct clf__matrix_level {
 struct clf__level {
     clf_instructions name;
     int instructions; /* instructions that the level requires */
-    int lanes;        /* floats in a vector of its register blocks: 8 or 16 */
+    int lanes;        /* floats per vector of a register block: 8 or 16 */
     int block_rows;   /* rows of a register block of two vectors, at most 8 */
     int int8_bytes;   /* one of CLF__INT8_* */
     struct clf__matrix_level matrix;
