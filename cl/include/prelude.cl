@@ -60,7 +60,7 @@
         int item = GROUP_ITEM;                                                                               \
         int lanes = (int)get_max_sub_group_size();                                                                     \
         if (lanes > GROUP || (lanes & (lanes - 1)) != 0) {                                                             \
-            lanes = 1; /* all levels except the last use local memory */                                                  \
+            lanes = 1; /* all levels except the last use local memory */                                               \
         }                                                                                                              \
         int lane = (int)get_sub_group_local_id() % lanes;                                                              \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \

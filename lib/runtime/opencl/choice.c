@@ -194,10 +194,10 @@ void clf__choice_prefer(struct clf_device_list *list, int index, const double ra
     }
     device->info.candidate_order = 0;
     snprintf(device->reason, sizeof device->reason,
-             "multiplies matrices at %.3g GFLOP/s when measured, and device %d at %.3g", 1e-9 * rates[0],
+             "reached %.3g GFLOP/s in matrix multiplication, and device %d reached %.3g", 1e-9 * rates[0],
              first, 1e-9 * rates[1]);
     snprintf(other->reason, sizeof other->reason,
-             "after device %d, which multiplies matrices at %.3g GFLOP/s when measured, this one at %.3g",
+             "after device %d, which reached %.3g GFLOP/s in matrix multiplication; this one reached %.3g",
              index, 1e-9 * rates[0], 1e-9 * rates[1]);
     device->info.order_reason = device->reason;
     other->info.order_reason = other->reason;
