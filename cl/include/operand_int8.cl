@@ -76,8 +76,8 @@ static inline void widen_range(struct row_range *range, float4 v)
     range->broken = fma(v, (float4)(0.0f), range->broken);
 }
 
-/* Returns the maximum over `items` adjacent work-items; this is number `item` of them. shared: one value per
- * work-item. All work-items of a group must call this function. */
+/* Returns the maximum over `items` adjacent work-items; the calling work-item is number `item` of these. shared:
+ * one value per work-item. All work-items of a group must call this function. */
 #define RANGE_PARTS 16
 static inline float2 max_of_items(__local float2 *shared, float2 value, int item, int items)
 {

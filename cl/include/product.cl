@@ -50,7 +50,7 @@ static inline void store_weight4(__local float *tile, int pitch, weight4 w)
 }
 
 #if PRECISION == 1
-#define STORED_APART /* stored in another type than that of the multiplications */
+#define STORED_APART /* the storage type differs from the type of the multiplications */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {

@@ -45,7 +45,7 @@ typedef float operand_element;
         ADD_HALF(ROWS, COUNT, sums, rows, LOW_BF16, panel.weights, c, inputs - 1)                                      \
     }
 
-#define STORED_APART /* stored in another type than that of the multiplications */
+#define STORED_APART /* the storage type differs from the type of the multiplications */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {

@@ -8,8 +8,8 @@
 /* SipHash-2-4 (Aumasson and Bernstein 2012). */
 uint64_t clf__siphash(const uint64_t key[2], const void *bytes, size_t size);
 
-/* SipHash with a random key per process, for hash tables with keys from files: collisions cannot be
- * constructed in advance. The result must not be stored or printed. */
+/* SipHash with a random key per process, for hash tables with keys from files: an attacker cannot
+ * construct collisions. The result must not be stored or printed. */
 uint64_t clf__hash(const void *bytes, size_t size);
 
 /* Continues an FNV-1a hash (Fowler, Noll, Vo 1991), for trusted data; every process gets the same result.

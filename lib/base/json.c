@@ -14,7 +14,7 @@
 
 const struct clf__json_limits clf__json_settings = {1 << 22, 1 << 18};
 
-/* Returns whether a real has an integer value that it represents exactly. */
+/* Returns whether a real is an integer that is represented exactly. */
 static int is_whole(const json_t *value)
 {
     double number = json_real_value(value);

@@ -22,7 +22,7 @@ clf_status clf__speed_read(double *rate, const struct clf_device_info *info)
     *rate = 0.0;
     clf_status status = clf__environment_cache_folder(&folder);
     if (status == CLF_FILE) {
-        return CLF_OK; /* the folder does not exist */
+        return CLF_OK; /* there is no cache folder */
     }
     if (status == CLF_OK) {
         status = clf__device_key(&key, info);

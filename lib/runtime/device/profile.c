@@ -91,7 +91,7 @@ static cl_int read_time(cl_ulong *nanoseconds, cl_event event, cl_profiling_info
  * that have not run. */
 static cl_int read_seconds(double *seconds, int *is_true, const struct pending *pending, double now)
 {
-    const cl_ulong least_end = 1000; /* ns; device clocks start earlier */
+    const cl_ulong least_end = 1000; /* ns; device clocks have started long before */
     const double most_operations = 1e17, most_bytes = 1e15, shortest = 1e-6, clock_error = 1.1, delay = 1e-4;
     cl_ulong start = 0, end = 0;
     cl_int error = pending->before ? read_time(&start, pending->before, CL_PROFILING_COMMAND_END)
