@@ -65,6 +65,9 @@ struct answer detect_request(struct service *service, const struct fields *field
     if (!detector_exists()) {
         return endpoints_error(501, "This server is built without language detection");
     }
+    if (!request_is_admitted(service, fields, &answer)) {
+        return answer;
+    }
     json_t *texts = q_field_read(&is_array, fields, &answer);
     if (texts == NULL) {
         return answer;

@@ -8,6 +8,7 @@
 #include "serve/detection.h"
 #include "serve/detector.h"
 #include "serve/translate_request.h"
+#include "serve/v1_translate.h"
 #include "shared/results.h"
 
 /* Makes an answer of a value, which is released; NULL: out of memory. */
@@ -53,9 +54,11 @@ static struct answer get_settings(struct service *service)
     static const struct language none = {.code = ""}; /* of a server with speech models only */
     source = source != NULL ? source : &none;
     target = target != NULL ? target : &none;
+    int characters = service->limits.characters > 0 ? service->limits.characters : -1;
     return answer_with(200, json_pack("{s:b, s:i, s:b, s:i, s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}, s:b, s:[]}",
-                                      "apiKeys", 0, "charLimit", -1, "filesTranslation", 0, "frontendTimeout",
-                                      500, "keyRequired", 0, "language", "source", "code",
+                                      "apiKeys", clients_have_keys(service->clients), "charLimit", characters,
+                                      "filesTranslation", 0, "frontendTimeout", 500, "keyRequired",
+                                      clients_need_keys(service->clients), "language", "source", "code",
                                       has_auto ? "auto" : source->code, "name",
                                       has_auto ? "Auto Detect" : source->name, "target", "code", target->code,
                                       "name", target->name, "suggestions", 0, "supportedFilesFormat"));
@@ -76,7 +79,7 @@ static struct answer get_ready(struct service *service)
 static struct answer get_metrics(struct service *service)
 {
     return (struct answer){.status = 200,
-                           .text = metrics_text(service->metrics, service->models),
+                           .text = metrics_text(service->metrics, service->models, service->gate),
                            .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
@@ -89,7 +92,7 @@ static const struct {
     {"/translate", NULL, translate_request}, {"/detect", NULL, detect_request},
     {"/languages", get_languages, NULL},     {"/frontend/settings", get_settings, NULL},
     {"/health", get_health, NULL},           {"/ready", get_ready, NULL},
-    {"/metrics", get_metrics, NULL},
+    {"/v1/translate", NULL, v1_translate},   {"/metrics", get_metrics, NULL},
 };
 
 static struct answer post(struct service *service, struct MHD_Connection *connection,

@@ -4,7 +4,10 @@
 
 #include <stdatomic.h>
 
+#include "serve/access_log.h"
+#include "serve/clients.h"
 #include "serve/fields.h"
+#include "serve/gate.h"
 #include "serve/metrics.h"
 #include "serve/routes.h"
 
@@ -14,6 +17,16 @@ struct service {
     const struct routes *routes;
     struct metrics *metrics; /* NULL: none */
     const char *cors;        /* origin whose web pages may use the server; "*": all; NULL: none */
+    struct clients *clients;
+    struct gate *gate;
+    int (*request_is_over)(void *unused); /* asks about the request of this thread */
+    struct access_log *log;               /* NULL: none */
+    struct {
+        int characters; /* of a text; 0: no limit */
+        int texts;      /* of a request; 0: no limit */
+        double wait;    /* seconds at the gate */
+        double time;    /* seconds of a request */
+    } limits;
     atomic_int is_stopping;
 };
 

@@ -143,7 +143,7 @@ static void write_work(FILE *file, const struct served_models *models)
     }
 }
 
-char *metrics_text(struct metrics *metrics, const struct served_models *models)
+char *metrics_text(struct metrics *metrics, const struct served_models *models, struct gate *gate)
 {
     char *text = NULL;
     size_t size = 0;
@@ -157,6 +157,13 @@ char *metrics_text(struct metrics *metrics, const struct served_models *models)
     fprintf(file, "clformer_requests_in_flight %d\n", metrics->running);
     write_durations(file, metrics);
     pthread_mutex_unlock(&metrics->lock);
+    int64_t tokens;
+    int waiting;
+    gate_read(&tokens, &waiting, gate);
+    head(file, "queue_tokens", "gauge", "Estimated tokens of the accepted requests.");
+    fprintf(file, "clformer_queue_tokens %" PRId64 "\n", tokens);
+    head(file, "requests_waiting", "gauge", "Requests that wait at the queue limit.");
+    fprintf(file, "clformer_requests_waiting %d\n", waiting);
     write_work(file, models);
     int failed = ferror(file);
     if (fclose(file) != 0 || failed) {

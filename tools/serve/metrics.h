@@ -2,6 +2,7 @@
 #ifndef CLF_TOOLS_SERVE_METRICS_H
 #define CLF_TOOLS_SERVE_METRICS_H
 
+#include "serve/gate.h"
 #include "serve/models.h"
 
 struct metrics;
@@ -19,6 +20,6 @@ enum { METRICS_ENDPOINTS = 16 };
 void metrics_end(struct metrics *metrics, const char *endpoint, unsigned status, double seconds);
 
 /* Returns the text, which the caller frees; NULL if out of memory. */
-char *metrics_text(struct metrics *metrics, const struct served_models *models);
+char *metrics_text(struct metrics *metrics, const struct served_models *models, struct gate *gate);
 
 #endif

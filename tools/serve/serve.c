@@ -33,7 +33,15 @@ static const char help[] =
 
 #ifdef CLF_HAS_SERVER
 
-enum { DEFAULT_PORT = 5000, DEFAULT_GRACE = 10, DEFAULT_MAX_BODY = 10, WAIT_NANOSECONDS = 50000000 };
+enum {
+    DEFAULT_PORT = 5000,
+    DEFAULT_GRACE = 10,
+    DEFAULT_MAX_BODY = 10,
+    DEFAULT_QUEUE = 1000000,
+    DEFAULT_WAIT = 60,
+    DEFAULT_TIME = 3600,
+    WAIT_NANOSECONDS = 50000000
+};
 
 struct serving {
     struct flags flags;
@@ -54,7 +62,7 @@ static int given_up(void *unused)
 /* Runs on the thread of a request, between the steps of its translation. */
 static int request_is_over(void *unused)
 {
-    return given_up(unused) || client_is_gone();
+    return given_up(unused) || client_is_gone() || client_is_late();
 }
 
 static void give_up(void)
@@ -82,8 +90,7 @@ static clf_status answer_requests(struct serving *serving)
     struct server *server = NULL;
     char address[128];
     const struct flags *flags = &serving->flags;
-    const struct server_options options = {(size_t)chosen(flags->max_body, DEFAULT_MAX_BODY) << 20,
-                                           flags->verbose};
+    const struct server_options options = {(size_t)chosen(flags->max_body, DEFAULT_MAX_BODY) << 20};
     clf_interrupt_set(given_up, NULL); /* after a signal, running requests may still compile kernels */
     clf_status status = socket_listen(serving->listening, address, sizeof address);
     if (status == CLF_OK) {
@@ -96,26 +103,13 @@ static clf_status answer_requests(struct serving *serving)
     report_start(&serving->models, address);
     while (!signals_interrupted(NULL)) {
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NANOSECONDS}, NULL);
+        if (serving->service.log != NULL && signals_take_hangup()) {
+            access_log_reopen(serving->service.log);
+        }
     }
     server_stop(server, chosen(flags->grace, DEFAULT_GRACE), give_up);
     signals_accept_stop();
     return CLF_OK;
-}
-
-static int run_models(struct serving *serving)
-{
-    struct service *service = &serving->service;
-    clf_status result = routes_create(&serving->routes, &serving->models);
-    service->models = &serving->models;
-    service->routes = serving->routes;
-    if (result == CLF_OK && serving->flags.metrics) {
-        result = metrics_create(&service->metrics);
-    }
-    result = result == CLF_OK ? answer_requests(serving) : result;
-    int status = result == CLF_OK ? EXIT_DONE : report_failure(result);
-    metrics_free(service->metrics);
-    routes_free(serving->routes);
-    return status;
 }
 
 /* Refuses a value that no browser compares equal to the origin of a page: scheme, host and port, without a
@@ -131,12 +125,58 @@ static clf_status check_origin(const char *origin)
                      origin);
 }
 
+/* Opens the log and the files that flags name, before the models are loaded. */
+static clf_status create_service(struct service *service, const struct flags *flags)
+{
+    service->cors = flags->cors;
+    service->request_is_over = request_is_over;
+    service->limits.characters = chosen(flags->most_characters, 0);
+    service->limits.texts = chosen(flags->most_texts, 0);
+    service->limits.wait = chosen(flags->wait, DEFAULT_WAIT);
+    service->limits.time = chosen(flags->time_limit, DEFAULT_TIME);
+    int queue = chosen(flags->most_queued, DEFAULT_QUEUE);
+    CLF__TRY(check_origin(flags->cors));
+    if (flags->needs_key && flags->keys == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "--require-api-key: requires --api-keys");
+    }
+    if (queue == 0 || service->limits.time == 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "--queue-limit and --time-limit must be at least 1");
+    }
+    CLF__TRY(
+        clients_create(&service->clients, flags->keys, flags->needs_key, chosen(flags->most_requests, 0)));
+    CLF__TRY(gate_create(&service->gate, queue));
+    if (flags->access_log != NULL || flags->verbose || flags->json) {
+        CLF__TRY(access_log_open(&service->log, flags->access_log, flags->json));
+    }
+    if (flags->access_log != NULL) {
+        signals_keep_hangup();
+    }
+    return flags->metrics ? metrics_create(&service->metrics) : CLF_OK;
+}
+
+static void free_service(struct service *service)
+{
+    metrics_free(service->metrics);
+    access_log_close(service->log);
+    gate_free(service->gate);
+    clients_free(service->clients);
+}
+
+static int run_models(struct serving *serving)
+{
+    clf_status result = routes_create(&serving->routes, &serving->models);
+    serving->service.models = &serving->models;
+    serving->service.routes = serving->routes;
+    result = result == CLF_OK ? answer_requests(serving) : result;
+    routes_free(serving->routes);
+    return result == CLF_OK ? EXIT_DONE : report_failure(result);
+}
+
 static int serve(struct serving *serving)
 {
     const struct flags *flags = &serving->flags;
-    serving->service.cors = flags->cors;
     clf_status result = models_parse(&serving->models, flags);
-    result = result == CLF_OK ? check_origin(flags->cors) : result;
+    result = result == CLF_OK ? create_service(&serving->service, flags) : result;
     if (result == CLF_OK) {
         result = socket_bind(&serving->listening, flags->host != NULL ? flags->host : "127.0.0.1",
                              chosen(flags->port, DEFAULT_PORT));
@@ -148,6 +188,7 @@ static int serve(struct serving *serving)
         status = run_models(serving);
     }
     models_free(&serving->models);
+    free_service(&serving->service);
     if (serving->listening >= 0) {
         close(serving->listening);
     }
@@ -157,7 +198,8 @@ static int serve(struct serving *serving)
 int verb_serve(int argc, char **argv)
 {
     struct serving serving = {.listening = -1};
-    int status = flags_parse(&serving.flags, argc, argv, TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE, help);
+    int status = flags_parse(&serving.flags, argc, argv,
+                             TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE | TAKES_JSON, help);
     if (status < 0) {
         status = flags_operands(&serving.flags, 0, 0, "serve takes only flags");
     }
@@ -169,7 +211,8 @@ int verb_serve(int argc, char **argv)
 int verb_serve(int argc, char **argv)
 {
     struct flags flags;
-    int status = flags_parse(&flags, argc, argv, TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE, help);
+    int status =
+        flags_parse(&flags, argc, argv, TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE | TAKES_JSON, help);
     if (status >= 0) {
         return status;
     }

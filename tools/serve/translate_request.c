@@ -9,8 +9,8 @@
 #include <strings.h>
 
 #include "base/utf8.h"
-#include "serve/client.h"
 #include "serve/detection.h"
+#include "serve/failures.h"
 #include "serve/q_field.h"
 #include "serve/texts.h"
 #include "shared/results.h"
@@ -146,18 +146,16 @@ static int find_route(struct translation_request *request, const struct service 
 static int read_request(struct translation_request *request, const struct service *service,
                         const struct fields *fields, struct answer *answer)
 {
+    if (!request_is_admitted(service, fields, answer)) {
+        return 0;
+    }
     request->array = q_field_read(&request->is_array, fields, answer);
     if (request->array == NULL || !check_code(fields, "source", answer) ||
         !check_code(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
         return 0;
     }
-    size_t lines = texts_count_lines(request->array);
-    if (lines > TEXTS_MOST_LINES) {
-        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)", lines,
-                                  TEXTS_MOST_LINES);
-        return 0;
-    }
-    return find_languages(request, service, fields, answer) && check_format(fields, answer) &&
+    return texts_are_admitted(request->array, request->is_array, service, answer) &&
+           find_languages(request, service, fields, answer) && check_format(fields, answer) &&
            find_route(request, service, answer);
 }
 
@@ -189,40 +187,38 @@ static json_t *detected(const struct translation_request *request)
     return result;
 }
 
-/* Reports a failure in the log; a client learns only what is wrong with its text. */
-static struct answer fail(const struct service *service, clf_status status)
+/* Translates the texts, and finds alternatives if they are asked for. */
+static clf_status translate_texts(json_t **best, json_t **others, const struct translation_request *request)
 {
-    if (status == CLF_TEXT) {
-        return endpoints_error(400, "Invalid request: %s", clf_last_error());
+    const struct route *route = &request->route;
+    const struct texts texts = {request->array, route};
+    json_t *before = NULL;
+    clf_status status = texts_translate(best, &before, &texts);
+    if (status == CLF_OK && request->alternatives > 0) {
+        if (route->count == 0) {
+            *others = empty_lists(request);
+        } else {
+            const struct hop *last = &route->hops[route->count - 1];
+            status = texts_alternatives(others, before, last, request->alternatives, *best);
+        }
     }
-    if (status == CLF_INTERRUPTED && client_is_gone()) {
-        return endpoints_error(CLIENT_IS_GONE, "The client has closed the connection");
-    }
-    if (status == CLF_INTERRUPTED && atomic_load(&service->is_stopping)) {
-        return endpoints_error(503, "The server is stopping");
-    }
-    fprintf(stderr, "clformer: a request failed: %s\n", clf_last_error());
-    return endpoints_error(500, "The translation failed; the server's log has the reason");
+    json_decref(before);
+    return status;
 }
 
 static struct answer run(struct service *service, const struct translation_request *request)
 {
-    const struct route *route = &request->route;
-    const struct texts texts = {request->array, route};
-    json_t *best = NULL, *before = NULL, *others = NULL;
-    clf_status status = texts_translate(&best, &before, &texts);
-    if (status == CLF_OK && request->alternatives > 0) {
-        if (route->count == 0) {
-            others = empty_lists(request);
-        } else {
-            const struct hop *last = &route->hops[route->count - 1];
-            status = texts_alternatives(&others, before, last, request->alternatives, best);
-        }
+    json_t *best = NULL, *others = NULL;
+    int64_t tokens = texts_estimate_tokens(request->array);
+    if (!gate_enter(service->gate, tokens, service->limits.wait, service->request_is_over)) {
+        return failure_at_gate(service,
+                               504); /* after 503 or 429, Weblate ignores a server for half an hour */
     }
-    json_decref(before);
+    clf_status status = translate_texts(&best, &others, request);
+    gate_leave(service->gate, tokens);
     if (status != CLF_OK) {
         json_decref(best);
-        return fail(service, status);
+        return failure_answer(service, status);
     }
     json_t *object = json_pack("{s:o}", "translatedText", shaped(request, best));
     if (object != NULL && request->is_auto) {
