@@ -90,7 +90,7 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, co
     return measure_launch(rate, device, operands, &launch, operations);
 }
 
-/* Raises *rate to that of the matrix instructions of the device's level. */
+/* Raises *rate to the rate of the matrix instructions of the device's level, if that is higher. */
 static clf_status measure_matrix(double *rate, struct clf_device *device, const struct operands *operands,
                                  enum clf__precision precision)
 {
