@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "serve/client.h"
 #include "serve/detection.h"
+#include "serve/html.h"
 #include "serve/q_field.h"
 #include "serve/texts.h"
 #include "shared/results.h"
@@ -19,8 +20,9 @@ enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64 };
 
 /* The fields of a request after the checks. */
 struct translation_request {
-    json_t *array; /* owned; the texts */
-    int is_array;  /* q was an array, and the answer is one */
+    json_t *array;     /* owned; the texts */
+    struct html *html; /* owned; the texts as HTML; NULL: format is not html */
+    int is_array;      /* q was an array, and the answer is one */
     int is_auto;
     double confidence; /* of is_auto: 0 to 100 */
     int alternatives;
@@ -89,6 +91,12 @@ static struct answer refuse_code(const char *code)
     return endpoints_error(400, "%.*s is not supported", (int)size, lower);
 }
 
+/* The texts to translate. */
+static const json_t *contents(const struct translation_request *request)
+{
+    return request->html != NULL ? html_texts(request->html) : request->array;
+}
+
 static int find_languages(struct translation_request *request, const struct service *service,
                           const struct fields *fields, struct answer *answer)
 {
@@ -96,7 +104,8 @@ static int find_languages(struct translation_request *request, const struct serv
     const char *target = json_string_value(json_object_get(fields->object, "target"));
     request->is_auto = strcasecmp(source, "auto") == 0;
     if (request->is_auto) {
-        request->source = detection_source(&request->confidence, service->languages, request->array, answer);
+        request->source =
+            detection_source(&request->confidence, service->languages, contents(request), answer);
     } else {
         request->source = languages_get(service->languages, source);
         if (request->source == NULL) {
@@ -113,10 +122,16 @@ static int find_languages(struct translation_request *request, const struct serv
     return request->target != NULL;
 }
 
+static int is_html(const struct fields *fields)
+{
+    const json_t *format = json_object_get(fields->object, "format");
+    return html_exists() && json_is_string(format) && strcmp(json_string_value(format), "html") == 0;
+}
+
 static int check_format(const struct fields *fields, struct answer *answer)
 {
     const json_t *format = json_object_get(fields->object, "format");
-    if (field_is_empty(format) ||
+    if (field_is_empty(format) || is_html(fields) ||
         (json_is_string(format) && strcmp(json_string_value(format), "text") == 0)) {
         return 1;
     }
@@ -140,19 +155,31 @@ static int check_pair(const struct translation_request *request, struct answer *
     return 0;
 }
 
+/* Finds the texts of HTML, and refuses too many lines. */
+static int read_contents(struct translation_request *request, const struct fields *fields,
+                         struct answer *answer)
+{
+    if (is_html(fields) && html_read(&request->html, request->array, TEXTS_MOST_LINES) != CLF_OK) {
+        *answer = endpoints_error(500, "out of memory");
+        return 0;
+    }
+    size_t lines = request->html != NULL ? html_count(request->html) : texts_count_lines(request->array);
+    if (lines > TEXTS_MOST_LINES) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)", lines,
+                                  TEXTS_MOST_LINES);
+        return 0;
+    }
+    return 1;
+}
+
 /* Checks in the order of LibreTranslate. */
 static int read_request(struct translation_request *request, const struct service *service,
                         const struct fields *fields, struct answer *answer)
 {
     request->array = q_field_read(&request->is_array, fields, answer);
     if (request->array == NULL || !check_code(fields, "source", answer) ||
-        !check_code(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
-        return 0;
-    }
-    size_t lines = texts_count_lines(request->array);
-    if (lines > TEXTS_MOST_LINES) {
-        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)", lines,
-                                  TEXTS_MOST_LINES);
+        !check_code(fields, "target", answer) || !read_alternatives(request, fields, answer) ||
+        !read_contents(request, fields, answer)) {
         return 0;
     }
     return find_languages(request, service, fields, answer) && check_format(fields, answer) &&
@@ -205,7 +232,7 @@ static struct answer fail(const struct service *service, clf_status status)
 
 static struct answer run(struct service *service, const struct translation_request *request)
 {
-    struct texts texts = {request->array, request->source, request->target};
+    struct texts texts = {contents(request), request->source, request->target};
     json_t *best = NULL, *others = NULL;
     clf_status status = CLF_OK;
     if (request->source == request->target) {
@@ -213,7 +240,12 @@ static struct answer run(struct service *service, const struct translation_reque
         others = request->alternatives > 0 ? empty_lists(request) : NULL;
     } else {
         status = texts_translate(&best, service->pool, &texts);
-        if (status == CLF_OK && request->alternatives > 0) {
+        if (status == CLF_OK && request->html != NULL) {
+            json_t *translations = best;
+            best = html_join(request->html, translations);
+            json_decref(translations);
+            others = request->alternatives > 0 ? empty_lists(request) : NULL;
+        } else if (status == CLF_OK && request->alternatives > 0) {
             status = texts_alternatives(&others, service->pool, &texts, request->alternatives, best);
         }
     }
@@ -244,6 +276,7 @@ struct answer translate_request(struct service *service, const struct fields *fi
         answer = run(service, &request);
         answer.characters = q_field_characters(request.array);
     }
+    html_free(request.html);
     json_decref(request.array);
     return answer;
 }
