@@ -188,12 +188,21 @@ static int is_raw_name(const struct html_tokens *tokens, size_t at)
     return html_is_space(next) || next == '/' || next == '>';
 }
 
+/* Returns 1 if the raw element has this name. */
+static int is_raw(const struct html_tokens *tokens, const char *name)
+{
+    return tokens->raw_size == strlen(name) &&
+           strncasecmp(tokens->bytes + tokens->raw, name, tokens->raw_size) == 0;
+}
+
 /* Returns the position of the end tag of the raw element, or the end of the document. In a script, an end tag
  * between "<!--" and "-->" belongs to a start tag there (the "double escaped" states of the standard). */
 static size_t raw_end(const struct html_tokens *tokens)
 {
-    int is_script = tokens->raw_size == 6 && strncasecmp(tokens->bytes + tokens->raw, "script", 6) == 0;
-    int is_escaped = 0, is_double = 0;
+    int is_script = is_raw(tokens, "script"), is_escaped = 0, is_double = 0;
+    if (is_raw(tokens, "plaintext")) { /* has no end tag */
+        return tokens->size;
+    }
     for (size_t at = tokens->at; at < tokens->size; at++) {
         char byte = tokens->bytes[at];
         if (byte == '-' && is_escaped && continues(tokens, at, "-->")) {
