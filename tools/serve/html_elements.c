@@ -33,6 +33,8 @@ enum flag {
     LIST = 1 << 24,
     DOCUMENT = 1 << 25,   /* html and body end with the document */
     IS_FOREIGN = 1 << 26, /* of an open element: an element in it is of SVG or MathML */
+    MATH = 1 << 28,       /* of MathML, not of SVG */
+    PASSED = 1 << 29,     /* the special elements around which items and terms end */
     BREAKS_OUT = 1 << 27, /* the start tag ends an open <svg> or <math> */
     BLOCK = SPECIAL | ENDS_P,
 };
@@ -43,8 +45,8 @@ static const struct name {
 } names[] = {
     /* Sorted. */
     {"a", FORMATTING | LINK},
-    {"address", BLOCK | SKIPPED},
-    {"annotation-xml", HOST},
+    {"address", BLOCK | SKIPPED | PASSED},
+    {"annotation-xml", HOST | MATH},
     {"applet", SPECIAL | SCOPE | SKIPPED},
     {"area", VOID},
     {"article", BLOCK},
@@ -60,7 +62,7 @@ static const struct name {
     {"br", VOID | BREAKS_OUT},
     {"button", SPECIAL | BUTTON},
     {"canvas", SKIPPED},
-    {"caption", SPECIAL | SCOPE | IN_TABLE},
+    {"caption", SPECIAL | SCOPE | IN_TABLE | CELL},
     {"center", BLOCK | BREAKS_OUT},
     {"code", FORMATTING | SKIPPED | BREAKS_OUT},
     {"col", VOID},
@@ -69,9 +71,9 @@ static const struct name {
     {"desc", HOST},
     {"details", BLOCK},
     {"dialog", BLOCK},
-    {"dir", BLOCK | LIST},
-    {"div", BLOCK | BREAKS_OUT},
-    {"dl", BLOCK | LIST | BREAKS_OUT},
+    {"dir", BLOCK},
+    {"div", BLOCK | BREAKS_OUT | PASSED},
+    {"dl", BLOCK | BREAKS_OUT},
     {"dt", BLOCK | TERM | BREAKS_OUT},
     {"em", FORMATTING | BREAKS_OUT},
     {"embed", VOID | BREAKS_OUT},
@@ -106,14 +108,14 @@ static const struct name {
     {"listing", BLOCK | LINES | BREAKS_OUT},
     {"main", BLOCK},
     {"marquee", SPECIAL | SCOPE},
-    {"math", FOREIGN | SKIPPED},
-    {"menu", BLOCK | LIST | BREAKS_OUT},
+    {"math", FOREIGN | MATH | SKIPPED},
+    {"menu", BLOCK | BREAKS_OUT},
     {"meta", VOID | BREAKS_OUT},
-    {"mi", HOST},
-    {"mn", HOST},
-    {"mo", HOST},
-    {"ms", HOST},
-    {"mtext", HOST},
+    {"mi", HOST | MATH},
+    {"mn", HOST | MATH},
+    {"mo", HOST | MATH},
+    {"ms", HOST | MATH},
+    {"mtext", HOST | MATH},
     {"nav", BLOCK},
     {"nobr", FORMATTING | BREAKS_OUT},
     {"noembed", SPECIAL | RAW | SKIPPED},
@@ -123,7 +125,7 @@ static const struct name {
     {"ol", BLOCK | LIST | BREAKS_OUT},
     {"optgroup", GROUP},
     {"option", OPTION},
-    {"p", BLOCK | PARAGRAPH | BREAKS_OUT},
+    {"p", BLOCK | PARAGRAPH | BREAKS_OUT | PASSED},
     {"param", VOID},
     {"plaintext", BLOCK | RAW | SKIPPED},
     {"pre", BLOCK | LINES | BREAKS_OUT},
@@ -174,8 +176,8 @@ static const struct {
     unsigned starts, ends, barriers;
 } implied_ends[] = {
     {ENDS_P, PARAGRAPH, SCOPE | BUTTON},
-    {ITEM, ITEM, SCOPE | LIST},
-    {TERM, TERM, SCOPE | LIST},
+    {ITEM, ITEM, SPECIAL},
+    {TERM, TERM, SPECIAL},
     {OPTION | GROUP, OPTION, SCOPE},
     {GROUP, GROUP, SCOPE},
     {CELL | ROW | ROWS, CELL, TABLE},
@@ -225,10 +227,17 @@ static void remove_element(struct html_elements *elements, int index)
     memmove(element, element + 1, (size_t)(elements->count - index) * sizeof *element);
 }
 
+/* Ends the element at an index and the elements in it. But the blocks in a formatting element go on, and an
+ * untranslated formatting element goes on after a block that it is in, except a cell of a table. */
 static void remove_from(struct html_elements *elements, int index)
 {
-    while (elements->count > index) {
-        remove_element(elements, elements->count - 1);
+    unsigned outer = elements->open[index].flags, kept = outer & FORMATTING ? SPECIAL : 0;
+    for (int i = elements->count - 1; i >= index; i--) {
+        unsigned flags = elements->open[i].flags;
+        int is_kept = flags & kept || (flags & FORMATTING && flags & SKIPPED && !(outer & SCOPE));
+        if (i == index || !is_kept) {
+            remove_element(elements, i);
+        }
     }
 }
 
@@ -254,38 +263,74 @@ static void end_implied(struct html_elements *elements, unsigned flags)
                 remove_from(elements, i);
                 break;
             }
-            if (elements->open[i].flags & implied_ends[rule].barriers) {
+            if (elements->open[i].flags & implied_ends[rule].barriers &&
+                !(elements->open[i].flags & PASSED)) {
                 break;
             }
         }
     }
 }
 
+/* Ends what is between the innermost table and a part of it. Returns 0 for a part of no table. */
+static int enter_table(struct html_elements *elements)
+{
+    int inner = -1;
+    for (int i = elements->count - 1; i >= 0; i--) {
+        unsigned flags = elements->open[i].flags;
+        inner = inner < 0 && flags & (IN_TABLE | TABLE) ? i : inner;
+        if (flags & TABLE) {
+            if (inner + 1 < elements->count && !(flags & DOCUMENT)) {
+                remove_from(elements, inner + 1);
+            }
+            return !(flags & DOCUMENT);
+        }
+    }
+    return 0;
+}
+
+/* Updates the elements for a start tag of HTML; returns 0 if the tag is ignored. */
+static int start_html(struct html_elements *elements, unsigned flags)
+{
+    end_implied(elements, flags);
+    int top = elements->count - 1;
+    if (flags & HEADING && top >= 0 && elements->open[top].flags & HEADING) {
+        remove_from(elements, top);
+    }
+    return !(flags & IN_TABLE) || flags & TABLE || enter_table(elements);
+}
+
+/* Returns the flags of an element in SVG or MathML. <style/> and <title/> are ordinary there. */
+static unsigned foreign_flags(unsigned flags, const struct html_element *parent)
+{
+    flags &= FOREIGN | HOST | MATH | SKIPPED;
+    if (flags & HOST && (flags & MATH) == (parent->flags & MATH)) {
+        return flags | SPECIAL | SCOPE;
+    }
+    return (flags & ~(unsigned)(HOST | MATH)) | (parent->flags & MATH) | IS_FOREIGN;
+}
+
 static void take_start(struct html_elements *elements, struct html_tokens *tokens,
                        const struct html_token *tag)
 {
     struct html_element element = look_up(tokens, tag);
-    int was_foreign = is_foreign(elements);
-    if (was_foreign && element.flags & BREAKS_OUT) {
-        /* The HTML that follows an unclosed <svg> or <math>. */
+    if (element.flags & BREAKS_OUT) {
         while (is_foreign(elements)) {
             remove_element(elements, elements->count - 1);
         }
-        was_foreign = 0;
     }
-    if (was_foreign) {
-        element.flags &= FOREIGN | HOST | SKIPPED; /* <style/> and <title/> are ordinary there */
+    int is_empty = tag->is_self_closing && (is_foreign(elements) || element.flags & FOREIGN);
+    if (is_foreign(elements)) {
+        element.flags = foreign_flags(element.flags, &elements->open[elements->count - 1]);
+    } else if (element.flags & FOREIGN) {
+        element.flags |= IS_FOREIGN;
+    } else if (start_html(elements, element.flags)) {
+        element.flags &= ~(unsigned)(HOST | MATH);
+        is_empty = (element.flags & VOID) != 0;
     } else {
-        end_implied(elements, element.flags);
-        element.flags &= ~(unsigned)HOST;
-    }
-    if (element.flags & VOID || (tag->is_self_closing && (was_foreign || element.flags & FOREIGN))) {
         return;
     }
-    if (element.flags & HOST) {
-        element.flags |= SPECIAL | SCOPE;
-    } else if (was_foreign || element.flags & FOREIGN) {
-        element.flags |= IS_FOREIGN;
+    if (is_empty) {
+        return;
     }
     element.flags |= tag->is_notranslate ? SKIPPED : 0;
     add_element(elements, element);
@@ -298,29 +343,34 @@ static void take_start(struct html_elements *elements, struct html_tokens *token
 /* Returns the elements that an end tag does not reach beyond. */
 static unsigned barriers_of(unsigned flags)
 {
-    return flags & IN_TABLE ? TABLE : flags & (SPECIAL | FORMATTING) ? SCOPE : SPECIAL;
+    if (flags & IN_TABLE) {
+        return TABLE;
+    }
+    if (flags & (SPECIAL | FORMATTING)) {
+        return SCOPE | (flags & PARAGRAPH ? BUTTON : 0) | (flags & ITEM ? LIST : 0);
+    }
+    return SPECIAL;
 }
 
 static void take_end(struct html_elements *elements, struct html_element tag)
 {
+    int is_in_html = 0, is_blocked = 0;
     if (tag.flags & DOCUMENT) {
         return; /* what follows is still in the body */
     }
-    int has_block = 0;
     for (int i = elements->count - 1; i >= 0; i--) {
         const struct html_element *open = &elements->open[i];
-        if (open->name == tag.name || (tag.flags & open->flags & HEADING)) {
-            if (open->flags & FORMATTING && has_block) {
-                remove_element(elements, i);
-            } else {
-                remove_from(elements, i);
-            }
+        int is_html = !(open->flags & (IS_FOREIGN | HOST));
+        is_in_html |= is_html;
+        if (is_in_html && is_blocked) {
             return;
         }
-        if (open->flags & barriers_of(tag.flags)) {
+        /* HTML in SVG or MathML cannot end elements of these. */
+        if ((is_html || !is_in_html) && (open->name == tag.name || tag.flags & open->flags & HEADING)) {
+            remove_from(elements, i);
             return;
         }
-        has_block |= (open->flags & SPECIAL) != 0;
+        is_blocked |= (open->flags & barriers_of(tag.flags)) != 0;
     }
 }
 

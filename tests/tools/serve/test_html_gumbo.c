@@ -79,12 +79,13 @@ static struct letters html_letters(const char *document)
     return letters;
 }
 
-/* Compares random documents; each word is different, so that a missing one shows. */
-static void compare(const char *const *fragments, size_t count, unsigned seed)
+/* Compares random documents; each word is different, so that a missing one shows. At most `allowed` documents
+ * of a thousand differ: Gumbo's tree moves elements whose tags overlap. */
+static void compare(const char *const *fragments, size_t count, unsigned seed, int allowed)
 {
     int documents = support_small() ? 20000 : 400000, different = 0;
     for (int i = 0; i < documents; i++) {
-        char document[MOST_BYTES] = "<body>", *end = document + strlen(document);
+        char document[MOST_BYTES] = "<!doctype html><body>", *end = document + strlen(document);
         for (int k = rand_r(&seed) % MOST_FRAGMENTS; k >= 0; k--) {
             end = stpcpy(end, fragments[(size_t)rand_r(&seed) % count]);
             end += sprintf(end, "%c", 'a' + k);
@@ -97,10 +98,11 @@ static void compare(const char *const *fragments, size_t count, unsigned seed)
         }
     }
     print_message("%d of %d differ\n", different, documents);
-    assert_int_equal(different, 0);
+    assert_true(different <= documents / 1000 * allowed);
 }
 
-#define COMPARE(fragments, seed) compare(fragments, sizeof(fragments) / sizeof *(fragments), seed)
+#define COMPARE(fragments, seed, allowed)                                                                    \
+    compare(fragments, sizeof(fragments) / sizeof *(fragments), seed, allowed)
 
 static void test_tokens(void **state)
 {
@@ -143,7 +145,7 @@ static void test_tokens(void **state)
                                             "<br translate=no>",
                                             "<script/"};
     (void)state;
-    COMPARE(fragments, 1);
+    COMPARE(fragments, 1, 0);
 }
 
 static void test_blocks(void **state)
@@ -182,7 +184,7 @@ static void test_blocks(void **state)
                                             "<ins>",
                                             "</ins>"};
     (void)state;
-    COMPARE(fragments, 2);
+    COMPARE(fragments, 2, 0);
 }
 
 static void test_inline(void **state)
@@ -192,6 +194,8 @@ static void test_inline(void **state)
                                             "<span translate=no>",
                                             "<b>",
                                             "</b>",
+                                            "<code>",
+                                            "</code>",
                                             "<q translate=no>",
                                             "</q>",
                                             "<time>",
@@ -202,21 +206,50 @@ static void test_inline(void **state)
                                             "<img translate=no>",
                                             "<ruby>",
                                             "</ruby>",
+                                            "<a>",
+                                            "<i translate=no>",
+                                            "</i>"};
+    (void)state;
+    COMPARE(fragments, 3, 10);
+}
+
+static void test_formatting(void **state)
+{
+    static const char *const fragments[] = {"<p>",    "</p>", "<div>",  "</div>", "<li>",  "<i>", "</i>",
+                                            "<code>", "</b>", "</div>", "<ul>",   "</ul>", "<b>"};
+    (void)state;
+    COMPARE(fragments, 5, 1);
+}
+
+static void test_foreign(void **state)
+{
+    static const char *const fragments[] = {"<span>",
+                                            "</span>",
+                                            "<span translate=no>",
+                                            "<x-y>",
+                                            "</x-y>",
+                                            "<br>",
+                                            "<img translate=no>",
                                             "<div>",
                                             "</div>",
                                             "</p>",
                                             "<svg>",
                                             "</svg>",
                                             "<svg/>",
-                                            "<g>",
-                                            "</g>",
-                                            "<path/>",
+                                            "<title>",
+                                            "</title>",
+                                            "<style/>",
+                                            "<foreignObject>",
+                                            "</foreignObject>",
                                             "<math>",
                                             "</math>",
                                             "<mi>",
-                                            "</mi>"};
+                                            "</mi>",
+                                            "<mi/>",
+                                            "<![CDATA[",
+                                            "]]>"};
     (void)state;
-    COMPARE(fragments, 3);
+    COMPARE(fragments, 6, 5);
 }
 
 static void test_tables(void **state)
@@ -238,16 +271,14 @@ static void test_tables(void **state)
                                             "<li>",
                                             "<tfoot><tr><td>"};
     (void)state;
-    COMPARE(fragments, 4);
+    COMPARE(fragments, 4, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_inline),
-        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_tokens),     cmocka_unit_test(test_blocks),  cmocka_unit_test(test_inline),
+        cmocka_unit_test(test_formatting), cmocka_unit_test(test_foreign), cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
