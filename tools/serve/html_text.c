@@ -42,13 +42,63 @@ int html_text_exists(void)
     return 1;
 }
 
+/* Returns the number of digits at the start of a text, and their value, at most 0x110000: no code point. */
+static size_t read_digits(unsigned *value, const char *digits, const char *end, int is_hex)
+{
+    const char *at = digits;
+    for (*value = 0; at < end; at++) {
+        char letter = (char)(*at | 0x20);
+        unsigned digit;
+        if (*at >= '0' && *at <= '9') {
+            digit = (unsigned)(*at - '0');
+        } else if (is_hex && letter >= 'a' && letter <= 'f') {
+            digit = (unsigned)(letter - 'a') + 10;
+        } else {
+            break;
+        }
+        *value = *value * (is_hex ? 16 : 10) + digit;
+        *value = *value < 0x110000 ? *value : 0x110000;
+    }
+    return (size_t)(at - digits);
+}
+
+/* Returns a copy in which U+FFFD takes the place of numbers above U+10FFFF, which overflow in Gumbo. */
+static char *replace_large_numbers(size_t *size, const char *bytes, size_t raw_size)
+{
+    char *copy = malloc(raw_size + 1);
+    size_t kept = 0;
+    const char *end = bytes + raw_size;
+    for (const char *at = bytes; copy != NULL && at < end;) {
+        unsigned value = 0;
+        size_t length = 0;
+        if (*at == '&' && end - at > 3 && at[1] == '#') {
+            length = 2 + (at[2] == 'x' || at[2] == 'X');
+            length += read_digits(&value, at + length, end, length == 3);
+        }
+        if (value >= 0x110000) {
+            memcpy(copy + kept, "\xef\xbf\xbd", 3);
+            kept += 3;
+            at += length;
+            at += at < end && *at == ';';
+        } else {
+            copy[kept++] = *at++;
+        }
+    }
+    *size = kept;
+    return copy;
+}
+
 /* Decodes character references with Gumbo; in a <title>, tags are text too. */
 static char *decode(size_t *size, const char *bytes, size_t raw_size)
 {
     GumboOptions options = kGumboDefaultOptions;
+    char *checked = replace_large_numbers(size, bytes, raw_size);
+    if (checked == NULL) {
+        return NULL;
+    }
     options.fragment_context = GUMBO_TAG_TITLE;
     options.max_errors = 0;
-    GumboOutput *output = gumbo_parse_with_options(&options, bytes, raw_size);
+    GumboOutput *output = gumbo_parse_with_options(&options, checked, *size);
     const GumboVector *children = &output->root->v.element.children;
     const GumboNode *node = children->length > 0 ? children->data[0] : NULL;
     const char *text = "";
@@ -58,6 +108,7 @@ static char *decode(size_t *size, const char *bytes, size_t raw_size)
     char *copy = strdup(text);
     *size = copy != NULL ? strlen(copy) : 0;
     gumbo_destroy_output(&options, output);
+    free(checked);
     return copy;
 }
 
