@@ -11,8 +11,8 @@ enum flag {
     LINES = 1 << 3,      /* line breaks are kept */
     SPECIAL = 1 << 4,    /* the end tag of an inline element does not end the element */
     FORMATTING = 1 << 5, /* the end tag ends the element alone, not the blocks in the element */
-    SCOPE = 1 << 6,      /* most end tags do not end elements around the element */
-    TABLE = 1 << 7,      /* nor do those of cells and rows */
+    SCOPE = 1 << 6,      /* end tags in the element do not end elements around it, except parts of tables */
+    TABLE = 1 << 7,      /* end tags in the element do not end parts of the table around it */
     IN_TABLE = 1 << 8,   /* a part of a table, or a table */
     ENDS_P = 1 << 9,     /* the start tag ends an open paragraph */
     FOREIGN = 1 << 10,   /* SVG or MathML */
@@ -33,9 +33,9 @@ enum flag {
     LIST = 1 << 24,
     DOCUMENT = 1 << 25,   /* html and body end with the document */
     IS_FOREIGN = 1 << 26, /* of an open element: an element in it is of SVG or MathML */
+    BREAKS_OUT = 1 << 27, /* the start tag ends an open <svg> or <math> */
     MATH = 1 << 28,       /* of MathML, not of SVG */
     PASSED = 1 << 29,     /* the special elements around which items and terms end */
-    BREAKS_OUT = 1 << 27, /* the start tag ends an open <svg> or <math> */
     BLOCK = SPECIAL | ENDS_P,
 };
 

@@ -110,7 +110,7 @@ static size_t read_attribute(struct html_token *token, int *seen, const struct h
     while (at < tokens->size && !html_is_space(bytes[at]) && strchr("/>=", bytes[at]) == NULL) {
         at++;
     }
-    size_t name_size = at - name, after = skip_spaces(tokens, at), value = after, end = after;
+    size_t name_size = at - name, after = skip_spaces(tokens, at), value, end;
     if (byte_at(tokens, after) != '=') {
         take_attribute(token, seen, bytes + name, name_size, "", 0);
         return after;
