@@ -43,7 +43,8 @@ static void check(const json_t *documents)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    json_t *document = memchr(data, '\0', size) == NULL ? json_stringn((const char *)data, size) : NULL;
+    int is_text = html_exists() && memchr(data, '\0', size) == NULL;
+    json_t *document = is_text ? json_stringn((const char *)data, size) : NULL;
     if (document != NULL) { /* UTF-8 */
         json_t *documents = json_pack("[o]", document);
         check(documents);
