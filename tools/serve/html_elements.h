@@ -1,7 +1,7 @@
 /* The open elements of an HTML document: which text is translated, and how the tokenizer goes on.
  *
  * The rules are those of the HTML standard that decide where an element ends: missing, misplaced and implied
- * end tags, raw text, SVG and MathML. Where the standard moves or copies elements, this code does not. */
+ * end tags, raw text, SVG and MathML. The standard moves elements whose tags overlap; here they only end. */
 #ifndef CLF_TOOLS_SERVE_HTML_ELEMENTS_H
 #define CLF_TOOLS_SERVE_HTML_ELEMENTS_H
 
