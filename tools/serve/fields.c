@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/json.h"
+#include "serve/client.h"
 
 enum { MOST_VALUES = 200000, MOST_FIELDS = 100, FORM_BUFFER_BYTES = 4096 };
 
@@ -132,7 +133,7 @@ static void read_form(struct form *form, struct MHD_Connection *connection, cons
     end_value(form);
 }
 
-struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size)
+static struct fields read_fields(struct MHD_Connection *connection, const char *body, size_t size)
 {
     const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Type");
     if (type != NULL && is_json_type(type)) {
@@ -147,6 +148,13 @@ struct fields fields_read(struct MHD_Connection *connection, const char *body, s
         read_form(&form, connection, body, size);
     }
     return (struct fields){.object = form.object, .problem = form.failed ? not_understood : NULL};
+}
+
+struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size)
+{
+    struct fields fields = read_fields(connection, body, size);
+    client_address(fields.address, sizeof fields.address, connection);
+    return fields;
 }
 
 void fields_free(struct fields *fields)

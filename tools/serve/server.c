@@ -27,6 +27,7 @@ struct request {
     int is_too_large;
     double start;
     char shown[200]; /* method and path for the log */
+    char address[CLIENT_ADDRESS_BYTES];
     const char *endpoint;
     unsigned status; /* 0: not answered */
     size_t characters;
@@ -123,6 +124,7 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     char line[sizeof request->shown / 4];
     snprintf(line, sizeof line, "%s %s", method, path);
     clf__escape(request->shown, sizeof request->shown, line, strlen(line));
+    client_address(request->address, sizeof request->address, connection);
     const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
     if (length != NULL && strtoull(length, NULL, 10) > server->options.max_body) {
         struct answer answer = too_large(server);
@@ -147,11 +149,11 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         *part_size = 0;
         return continues ? MHD_YES : MHD_NO;
     }
-    client_set(connection);
+    client_set(connection, server->service->limits.time);
     struct answer answer = request->is_too_large ? too_large(server)
                                                  : endpoints_answer(server->service, connection, method, path,
                                                                     request->body, request->size);
-    client_set(NULL);
+    client_set(NULL, 0);
     return send_answer(server, connection, request, &answer);
 }
 
@@ -170,10 +172,14 @@ static void finish(void *user, struct MHD_Connection *connection, void **of_conn
         unsigned status = request->status != 0 ? request->status : CLIENT_IS_GONE;
         metrics_end(server->service->metrics, request->endpoint, status, seconds);
     }
-    if (server->options.logs) {
-        fprintf(stderr, "clformer: %s %u %.1f ms %zu characters%s\n", request->shown, request->status,
-                1e3 * seconds, request->characters,
-                code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", connection lost");
+    if (server->service->log != NULL) {
+        access_log_write(server->service->log,
+                         &(struct access){.request = request->shown,
+                                          .address = request->address,
+                                          .status = request->status,
+                                          .seconds = seconds,
+                                          .characters = request->characters,
+                                          .is_lost = code != MHD_REQUEST_TERMINATED_COMPLETED_OK});
     }
     free(request->body);
     free(request);
