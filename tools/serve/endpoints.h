@@ -27,6 +27,7 @@ struct service {
         double wait;    /* seconds at the gate */
         double time;    /* seconds of a request */
     } limits;
+    atomic_llong characters; /* of all requests */
     atomic_int is_stopping;
 };
 

@@ -176,6 +176,7 @@ static void finish(void *user, struct MHD_Connection *connection, void **of_conn
         unsigned status = request->status != 0 ? request->status : CLIENT_IS_GONE;
         metrics_end(server->service->metrics, request->endpoint, status, seconds);
     }
+    atomic_fetch_add(&server->service->characters, (long long)request->characters);
     if (server->service->log != NULL) {
         access_log_write(server->service->log,
                          &(struct access){.request = request->shown,
