@@ -7,6 +7,7 @@
 
 #include "serve/detection.h"
 #include "serve/detector.h"
+#include "serve/speech_routes.h"
 #include "serve/translate_request.h"
 #include "shared/results.h"
 
@@ -47,6 +48,9 @@ static struct answer get_settings(struct service *service)
         source = language->is_source && language != target ? language : NULL;
     }
     source = source != NULL ? source : target;
+    if (target == NULL) { /* a server of speech models */
+        return endpoints_error(404, "Not Found");
+    }
     return answer_with(200, json_pack("{s:b, s:i, s:b, s:i, s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}, s:b, s:[]}",
                                       "apiKeys", 0, "charLimit", -1, "filesTranslation", 0, "frontendTimeout",
                                       500, "keyRequired", 0, "language", "source", "code",
@@ -69,7 +73,10 @@ static struct answer get_ready(struct service *service)
 
 static struct answer get_metrics(struct service *service)
 {
-    struct clf_stage_times times = pool_times(service->pool);
+    struct clf_stage_times times = {0};
+    if (service->pool != NULL) {
+        times = pool_times(service->pool);
+    }
     return (struct answer){.status = 200,
                            .text = metrics_text(service->metrics, &times),
                            .type = "text/plain; version=0.0.4; charset=utf-8"};
@@ -105,7 +112,9 @@ const char *endpoints_name(const char *path)
             return routes[i].path;
         }
     }
-    return "other";
+    const char *rest;
+    const struct speech_route *route = speech_route_find(path, &rest);
+    return route != NULL ? speech_route_name(route) : "other";
 }
 
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,

@@ -1,4 +1,4 @@
-/* The endpoints of the server, with the API of LibreTranslate. */
+/* The endpoints of the server. */
 #ifndef CLF_TOOLS_SERVE_ENDPOINTS_H
 #define CLF_TOOLS_SERVE_ENDPOINTS_H
 
@@ -13,17 +13,21 @@
 struct service {
     const struct languages *languages;
     struct translations_pool *pool;
-    struct metrics *metrics; /* NULL: none */
-    const char *cors;        /* origin whose web pages may use the server; "*": all; NULL: none */
+    struct metrics *metrics;      /* NULL: none */
+    const char *cors;             /* origin whose web pages may use the server; "*": all; NULL: none */
+    struct speech_models *speech; /* NULL: none */
     atomic_int is_stopping;
+    atomic_int is_given_up; /* the time for running requests is over */
 };
 
 struct answer {
     unsigned status;
-    char *text;        /* JSON, or `type`, or empty; the caller frees it; NULL: out of memory */
-    const char *allow; /* value of the header Allow, or NULL */
-    const char *type;  /* media type, or NULL: JSON */
-    size_t characters; /* characters to translate */
+    char *text;                    /* JSON, or `type`, or empty; the caller frees it; NULL: out of memory */
+    const char *allow;             /* value of the header Allow, or NULL */
+    const char *type;              /* media type, or NULL: JSON */
+    size_t characters;             /* characters to translate */
+    struct MHD_Response *response; /* instead of the text, with its own headers; NULL: none */
+    int closes;                    /* 1: close the connection without an answer */
 };
 
 /* Answers a request. `path` has no query; `connection` and the body are the source of its fields. */

@@ -16,6 +16,10 @@ struct fields {
 /* Reads the fields, by the rules of LibreTranslate: a JSON body alone, or else the query, then the body if it
  * is a form. The first value of a repeated field counts. No string contains a NUL. */
 struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size);
+/* Parses a JSON body: an object without NUL, duplicate keys and deep nesting. */
+struct fields fields_parse_json(const char *body, size_t size);
+/* Returns 1 if the media type of a request is JSON. */
+int fields_are_json(struct MHD_Connection *connection);
 void fields_free(struct fields *fields);
 
 #endif

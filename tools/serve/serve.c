@@ -11,6 +11,7 @@
 #include "serve/client.h"
 #include "serve/listen.h"
 #include "serve/server.h"
+#include "serve/speech.h"
 #endif
 
 static const char help[] =
@@ -31,7 +32,13 @@ static const char help[] =
 
 #ifdef CLF_HAS_SERVER
 
-enum { DEFAULT_PORT = 5000, DEFAULT_GRACE = 10, DEFAULT_MAX_BODY = 10, WAIT_NANOSECONDS = 50000000 };
+enum {
+    DEFAULT_PORT = 5000,
+    DEFAULT_GRACE = 10,
+    DEFAULT_MAX_BODY = 10,
+    DEFAULT_MAX_UPLOAD = 1024,
+    WAIT_NANOSECONDS = 50000000
+};
 
 struct serving {
     struct flags flags;
@@ -107,6 +114,7 @@ static clf_status answer_requests(struct serving *serving)
     char address[128];
     const struct flags *flags = &serving->flags;
     const struct server_options options = {(size_t)chosen(flags->max_body, DEFAULT_MAX_BODY) << 20,
+                                           (size_t)chosen(flags->max_upload, DEFAULT_MAX_UPLOAD) << 20,
                                            flags->verbose};
     clf_interrupt_set(given_up, NULL); /* after a signal, running requests may still compile kernels */
     clf_status status = socket_listen(serving->listening, address, sizeof address);
@@ -126,18 +134,32 @@ static clf_status answer_requests(struct serving *serving)
     return CLF_OK;
 }
 
+/* Prepares the model: speech, or else translation. */
+static clf_status open_model(struct serving *serving)
+{
+    struct clf_model *model = serving->setup.model;
+    const char *slash = strrchr(serving->flags.model, '/');
+    if (strcmp(clf_model_describe(model)->architecture, "whisper") != 0) {
+        clf_status status = languages_find(&serving->languages, model, &serving->pair);
+        return status == CLF_OK ? create_engine(serving) : status;
+    }
+    clf_status status = serving->flags.metrics ? metrics_create(&serving->service.metrics) : CLF_OK;
+    const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : serving->flags.model;
+    return status == CLF_OK ? speech_models_add(&serving->service.speech, name, model) : status;
+}
+
 static int run_model(struct serving *serving)
 {
     int status = flags_apply(&serving->flags, serving->setup.model);
     if (status >= 0) {
         return status;
     }
-    clf_status result = languages_find(&serving->languages, serving->setup.model, &serving->pair);
     serving->service.languages = &serving->languages;
-    result = result == CLF_OK ? create_engine(serving) : result;
+    clf_status result = open_model(serving);
     result = result == CLF_OK ? answer_requests(serving) : result;
     status = result == CLF_OK ? EXIT_DONE : report_failure(result);
     metrics_free(serving->service.metrics);
+    speech_models_free(serving->service.speech);
     pool_free(serving->service.pool);
     clf_engine_free(serving->engine);
     languages_free(&serving->languages);

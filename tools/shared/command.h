@@ -93,7 +93,7 @@ struct flags {
     int words, lower_case;
     /* serve */
     const char *host, *cors;
-    int port, grace, max_body, metrics;
+    int port, grace, max_body, max_upload, metrics;
     /* Remaining arguments. */
     char **operands;
     int operand_count;

@@ -243,6 +243,8 @@ const struct flag flag_table[] = {
     {"grace", 0, TAKES_SERVE, FLAG_COUNT, FIELD(grace), "SECONDS",
      "time for running requests when a signal stops the server (10)"},
     {"max-body", 0, TAKES_SERVE, FLAG_COUNT, FIELD(max_body), "MB", "maximum size of a request's body (10)"},
+    {"max-upload", 0, TAKES_SERVE, FLAG_COUNT, FIELD(max_upload), "MB",
+     "maximum size of a form with a recording (1024)"},
     {"cors", 0, TAKES_SERVE, FLAG_TEXT, FIELD(cors), "ORIGIN",
      "let web pages of this origin, such as https://example.org, use the server; *: of all (none)"},
     {"metrics", 0, TAKES_SERVE, FLAG_SWITCH, FIELD(metrics), NULL,

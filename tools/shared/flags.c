@@ -208,6 +208,7 @@ static void set_defaults(struct flags *flags)
         .port = -1,
         .grace = -1,
         .max_body = -1,
+        .max_upload = -1,
     };
     clf_device_options_init(&flags->device_options);
     clf_model_options_init(&flags->model_options);

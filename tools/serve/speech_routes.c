@@ -1,0 +1,90 @@
+#include "serve/speech_routes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "serve/openai.h"
+
+typedef struct answer endpoint(struct service *service, struct speech_request *request);
+
+/* Either `get` or `post` is set. */
+struct speech_route {
+    const char *path, *prefix; /* the prefix may precede the path */
+    int has_rest;              /* the path may continue */
+    const char *part;          /* field of the recording */
+    endpoint *get, *post;
+    struct answer (*problem)(unsigned status, const char *message); /* an error in the form of the API */
+};
+
+static const struct speech_route routes[] = {
+    {"/v1/audio/transcriptions", "/openai", 0, "file", NULL, openai_transcribe, openai_problem},
+    {"/v1/audio/translations", "/openai", 0, "file", NULL, openai_translate, openai_problem},
+    {"/v1/models", "/openai", 1, NULL, openai_models, NULL, openai_problem},
+};
+
+static int matches(const struct speech_route *route, const char *path, const char **rest)
+{
+    size_t size = strlen(route->path);
+    if (strncmp(path, route->path, size) != 0 || (path[size] != '\0' && path[size] != '/')) {
+        return 0;
+    }
+    *rest = path + size + (path[size] == '/');
+    return **rest == '\0' || route->has_rest;
+}
+
+const struct speech_route *speech_route_find(const char *path, const char **rest)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        const struct speech_route *route = &routes[i];
+        size_t prefix = strlen(route->prefix);
+        if (matches(route, path, rest) ||
+            (strncmp(path, route->prefix, prefix) == 0 && matches(route, path + prefix, rest))) {
+            return route;
+        }
+    }
+    return NULL;
+}
+
+const char *speech_route_name(const struct speech_route *route)
+{
+    return route->path;
+}
+
+int speech_route_upload(struct upload **out, const struct speech_route *route,
+                        struct MHD_Connection *connection, const struct upload_limits *limits)
+{
+    *out = route->post != NULL ? upload_create(connection, route->part, limits) : NULL;
+    return route->post == NULL || *out != NULL;
+}
+
+struct answer speech_route_too_large(const struct speech_route *route, size_t limit)
+{
+    char message[96];
+    snprintf(message, sizeof message, "Maximum content size limit (%zu) exceeded", limit);
+    return route->problem(413, message);
+}
+
+struct answer speech_route_answer(struct service *service, const struct speech_route *route,
+                                  const char *method, struct speech_request *request)
+{
+    int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    if (route->get != NULL && is_get) {
+        return route->get(service, request);
+    }
+    if (request->upload == NULL) {
+        if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */
+            return (struct answer){.status = 200, .text = strdup("")};
+        }
+        struct answer answer = route->problem(405, "Method Not Allowed");
+        answer.allow = route->get != NULL ? "GET, HEAD" : "POST";
+        return answer;
+    }
+    upload_end(request->upload);
+    unsigned status;
+    const char *problem = upload_problem(request->upload, &status);
+    if (problem != NULL) {
+        return status == 413 ? speech_route_too_large(route, upload_limit(request->upload))
+                             : route->problem(status, problem);
+    }
+    return route->post(service, request);
+}
