@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "serve/asr.h"
 #include "serve/openai.h"
+#include "serve/whisper_cpp.h"
 
 typedef struct answer endpoint(struct service *service, struct speech_request *request);
 
@@ -20,6 +22,9 @@ static const struct speech_route routes[] = {
     {"/v1/audio/transcriptions", "/openai", 0, "file", NULL, openai_transcribe, openai_problem},
     {"/v1/audio/translations", "/openai", 0, "file", NULL, openai_translate, openai_problem},
     {"/v1/models", "/openai", 1, NULL, openai_models, NULL, openai_problem},
+    {"/inference", "/whisper", 0, "file", NULL, whisper_cpp_infer, whisper_cpp_problem},
+    {"/asr", "/asr-api", 0, "audio_file", NULL, asr_transcribe, asr_problem},
+    {"/detect-language", "/asr-api", 0, "audio_file", NULL, asr_detect_language, asr_problem},
 };
 
 static int matches(const struct speech_route *route, const char *path, const char **rest)
