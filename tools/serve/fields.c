@@ -94,16 +94,18 @@ static void end_value(struct form *form)
     form->size = 0;
 }
 
-/* Called by the parser of forms with each part of a value; a part at offset 0 begins a field. */
+/* Called by the parser of forms with each part of a value. A part at offset 0 begins a field, unless an empty
+ * beginning of the field came before. */
 static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char *key, const char *filename,
                                  const char *type, const char *encoding, const char *data, uint64_t offset,
                                  size_t size)
 {
     struct form *form = user;
     (void)kind, (void)filename, (void)type, (void)encoding;
-    if (offset == 0) {
+    const char *name = key != NULL ? key : "";
+    if (offset == 0 && (form->name == NULL || form->size > 0 || strcmp(form->name, name) != 0)) {
         end_value(form);
-        form->name = strdup(key != NULL ? key : "");
+        form->name = strdup(name);
     }
     char *grown = form->name != NULL ? realloc(form->value, form->size + size + 1) : NULL;
     if (grown == NULL) {

@@ -39,6 +39,7 @@ struct upload {
     char name[MOST_NAME];
     char value[MOST_VALUE];
     size_t value_size;
+    int is_begun; /* bytes of the part have arrived */
 };
 
 static const char not_understood[] = "the body of the request cannot be parsed";
@@ -81,6 +82,7 @@ static void end_part(struct upload *upload)
     }
     upload->kind = PART_NONE;
     upload->value_size = 0;
+    upload->is_begun = 0;
 }
 
 static void begin_file(struct upload *upload, const char *file_name)
@@ -119,17 +121,25 @@ static void begin_part(struct upload *upload, const char *name, const char *file
     }
 }
 
-/* Called by the parser of forms with bytes of a part. The first call of a part has offset 0, and may have no
- * bytes. */
+/* Returns 1 for the first call of a part. The parser may pass an empty beginning first, so that two calls
+ * have offset 0. */
+static int is_new_part(const struct upload *upload, const char *name, const char *file_name, uint64_t offset)
+{
+    return offset == 0 && (upload->kind == PART_NONE || upload->is_begun || strcmp(upload->name, name) != 0 ||
+                           (upload->kind == PART_VALUE) != (file_name == NULL));
+}
+
+/* Called by the parser of forms with bytes of a part. */
 static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char *key, const char *file_name,
                                  const char *type, const char *encoding, const char *data, uint64_t offset,
                                  size_t size)
 {
     struct upload *upload = user;
     (void)kind, (void)type, (void)encoding;
-    if (offset == 0) {
+    if (is_new_part(upload, key != NULL ? key : "", file_name, offset)) {
         begin_part(upload, key != NULL ? key : "", file_name);
     }
+    upload->is_begun |= size > 0;
     if (upload->problem == NULL && size > 0 && upload->kind == PART_VALUE) {
         if (size > sizeof upload->value - upload->value_size) {
             fail(upload, 400, "a field has more than 65536 bytes");
