@@ -39,8 +39,8 @@ struct op_choice {
     enum op_group group;
     const struct op_shape *shapes; /* (shape_count) sizes that replace the group's usual cases */
     int shape_count;
-    int least;                       /* repeats of a case, */
-    double seconds;                  /* and more as far as they fit into this time */
+    int least;                       /* minimum repeats of a case */
+    double seconds;                  /* further repeats as long as they fit in this time */
     timing_interrupted *interrupted; /* polled after each case */
 };
 

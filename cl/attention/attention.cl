@@ -41,7 +41,7 @@ static inline struct following find_following(int sequence, int head, int next, 
     return following;
 }
 
-/* Prefetches the share that corresponds to `rows` of `count` queries, from `row` on. */
+/* Prefetches the share that corresponds to `rows` of `count` queries, starting at `row`. */
 static inline void fetch_following(const struct following *following, int row, int rows, int count,
                                    const __global float *block_q, struct clf__attention_sizes sizes)
 {
@@ -164,8 +164,8 @@ static inline void find_task(struct block_task *out, int task, const struct plac
     out->y = ROW(sizes, y, query_row) + head * VALUE_WIDTH + slice;
 }
 
-/* at->weights = the scores of the `width` keys from `tile` on, without masks. The first chunk of queries and keys is in
- * the stage, and the first chunk of values is at the end. */
+/* at->weights = the scores of the `width` keys starting at `tile`, without masks. The first chunk of queries and keys
+ * is in the stage, and the first chunk of values is at the end. */
 static inline void score_keys(const struct place *at, struct chunk *next, const struct sources *from, int tile, int width,
                               float scale)
 {
@@ -244,8 +244,8 @@ static inline void add_weighted(struct block *sums, const struct place *at, stru
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* memory: see place_in(). It is a parameter because PoCL 3.1 gives arrays declared in a kernel of this size one address
- * for all threads. */
+/* memory: divided by place_in(). It is a parameter because PoCL 3.1 places arrays declared in a kernel of this size
+ * at the same address for all threads. */
 GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTION_ARGUMENTS)
 {
     struct place at = place_in(memory);

@@ -52,7 +52,7 @@ static inline void find_own_keys(struct key_set *keys, int head, const __global 
     keys->reach = sizes.reach;
 }
 
-/* The sequence has `count` >= 1 global tokens from `first` on. */
+/* The sequence has `count` >= 1 global tokens starting at `first`. */
 static inline void find_global_keys(struct key_set *keys, int head, int first, int count, LOCAL_ARGUMENTS)
 {
     keys->k = ROW(sizes, global_k, first) + head * KEY_WIDTH;
@@ -73,7 +73,7 @@ static inline int position_of(int query, const struct key_set *keys)
 
 /* ---- CPU variant: a work-item computes block_queries queries of one head of one sequence ---- */
 
-/* Masks the scores of `rows` queries from `query` on, for vectors of keys from `key` on. */
+/* Masks the scores of `rows` queries starting at `query`, for vectors of keys starting at `key`. */
 static inline void mask_window(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 *unseen, const struct key_set *keys,
                                int query, int rows, int key, int vectors)
 {
@@ -98,7 +98,7 @@ static inline void mask_window(float16 (*scores)[VECTORS(TILE_KEYS)], const int1
     }
 }
 
-/* Adds `width` keys from `tile` on to the sums of `count` queries from `first` on. starts: these are the
+/* Adds `width` keys starting at `tile` to the sums of `count` queries starting at `first`. starts: these are the
  * first keys. */
 static inline void fold_tile(struct attention_work *work, const struct key_set *keys, int tile, int width,
                              const __global float *block_q, int first, int count, int starts,

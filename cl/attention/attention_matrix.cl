@@ -3,7 +3,7 @@
  * keys are rounded to PRECISION before they are multiplied; scores, softmax and sums are fp32.
  *
  * A group computes QUERIES queries of one head of one sequence, a warp ROW_TILES * MATRIX_ROWS of them.
- * Keys and values are copied to local memory in tiles, from the first key of the sequence on
+ * Keys and values are copied to local memory in tiles, starting at the first key of the sequence
  * (attention_matrix_tiles.cl). Queries, the scores of a tile and the sums stay in registers.
  *
  * The bits of a query depend only on its sequence, not on WARPS, ROW_TILES or other sequences.
@@ -45,7 +45,7 @@
 
 #include "include/attention_matrix_softmax.cl"
 
-/* Stores adjacent sums of a row, times `share`, in the result from element `at` on. */
+/* Stores adjacent sums of a row, times `share`, in the result starting at element `at`. */
 INLINE void store_sums(__global float *y, size_t at, const matrix_sum *sums, float share, int in_pairs)
 {
 #ifdef RESULT_PRECISION
@@ -99,8 +99,8 @@ INLINE void store_results(__global float *y, struct clf__place place, int first_
 
 /* ---- a block of queries ---- */
 
-/* The block of a task: `count` queries from `first` on of a head of a sequence, and the keys below `end` that they see. Query i
- * sees the keys up to i + shift, which are all keys if attention is not causal. */
+/* The block of a task: `count` queries starting at `first` of a head of a sequence, and the keys below `end` that
+ * they see. Query i sees the keys up to i + shift, which are all keys if attention is not causal. */
 struct block {
     int sequence, head, first, count, query_row, first_key, keys, shift, end;
 };

@@ -6,7 +6,7 @@
  *
  * attention_step: stores row r's key and value in row cache_rows[r] * positions_total + positions[r] of the
  * cache, unless own_k is null because they are stored already; key t is then the row table[cache_rows[r]][t]
- * * positions_total + t, t = 0 .. positions[r], in tiles of 64 from the first one on, and parts of 256. A row
+ * * positions_total + t, t = 0 .. positions[r], in tiles of 64 starting at the first key, and parts of 256. A row
  * whose cache row or position is outside the cache gets zeros. attention_rows: the queries, keys and masks of
  * a ragged batch as in attention.cl, in the same tiles and parts. The result of a row depends only on its
  * keys; a masked value matters only if it is not finite.

@@ -14,7 +14,7 @@
  * then cosines and sines of a c (HALF, LONG), of b c (HALF, SHORT) and of b d (SHORT, SHORT). Band m has the
  * bins spans[m][0] .. spans[m][1] - 1.
  *
- * CPU variant: a group computes frames one after the other, with vectors over b, then d. GPU variant: a
+ * CPU variant: a group computes one frame at a time, with vectors over b, then d. GPU variant: a
  * group computes a frame, with work-items for numbers of u, then of X, then bands. No macros are needed. */
 #define FRAME 400
 #define HOP   160
@@ -225,7 +225,7 @@ GPU_KERNEL void log_mel_forward_gpu(ARGUMENTS, __local float *work, __local floa
     }
 }
 
-/* y[t][m] = (max(y[t][m], lowest) + 4) / 4; NaN stays NaN. A group computes rows one after the other. */
+/* y[t][m] = (max(y[t][m], lowest) + 4) / 4; NaN stays NaN. A group computes one row at a time. */
 #define SCALE_ARGUMENTS __global float *y, int y_offset, int y_stride, int rows, int columns, float lowest
 
 static float scaled(float value, float lowest)

@@ -95,7 +95,7 @@ CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 #endif
 #endif
 
-/* sums[group] = the sum of the count floats of x from (first + group) * count on, count a multiple of 64. */
+/* sums[group] = the sum of count floats of x starting at (first + group) * count; count is a multiple of 64. */
 CPU_KERNEL void peak_read_cpu(__global float *sums, const __global float *x, int count, int first)
 {
     x += (first + get_group_id(0)) * (size_t)count;

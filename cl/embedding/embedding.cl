@@ -54,9 +54,9 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
 }
 
 #if PRECISION == 0
-/* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that id_sum.cl assigns to u. A group processes
- * distinct ids one after the other; ids outside E are skipped. GPU variant: work-item i adds columns 4i .. 4i
- * + 3 of every QUADS columns. */
+/* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that id_sum.cl assigns to u. A group processes one
+ * distinct id at a time; ids outside E are skipped. GPU variant: work-item i adds columns 4i .. 4i + 3 of every QUADS
+ * columns. */
 #include "include/id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \

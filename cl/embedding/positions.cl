@@ -47,7 +47,7 @@ GPU_KERNEL void positions_forward_gpu(__global float *y, int y_offset, int y_str
 }
 
 /* dtable[distinct[u]] += the sum of the rows of dy (N, D) that id_sum.cl assigns to u: dtable (P, D). A
- * group processes distinct positions one after the other; positions outside the table are skipped. */
+ * group processes one distinct position at a time; positions outside the table are skipped. */
 #include "include/id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \

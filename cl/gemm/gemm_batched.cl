@@ -33,7 +33,7 @@ DEFINE_BLOCK(2)
 DEFINE_BLOCK(4)
 DEFINE_BLOCK(BLOCK_ROWS)
 
-/* Packs panel (depth, 32) from op(b), input k and column n on; columns beyond N are zero. */
+/* Packs panel (depth, 32) of op(b), starting at input k and column n; columns beyond N are zero. */
 static inline void pack_panel(float *panel, const __global float *b, int b_stride, int transpose_b, int depth,
                               int columns)
 {

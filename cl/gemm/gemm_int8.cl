@@ -128,7 +128,7 @@ static inline void multiply_words(int4 *acc, const __local int *x_tile, const __
                   dot_word(acc->w, q.w, word));
 }
 
-/* The same for all g < steps, SKINNY_GROUPS at most: x_tile from the item's rows on, w_tile from its column on. */
+/* The same for all g < steps, SKINNY_GROUPS at most: x_tile starts at the item's rows, w_tile at its column. */
 static inline void multiply_skinny(int4 *acc, const __local int *x_tile, const __local int *w_tile, int steps)
 {
     if (steps >= SKINNY_GROUPS) {
@@ -151,7 +151,7 @@ struct skinny_prefetch {
 #define SKINNY_X_GROUP ((int)get_local_id(0) % SKINNY_GROUPS)
 #define SKINNY_X_ROW   ((int)get_local_id(0) / SKINNY_GROUPS)
 
-/* Loads the slice from group `next` on, of `rows` rows, from the item's group and row of x on. */
+/* Loads the slice starting at group `next`, of `rows` rows; the item's part of x starts at its group and row. */
 static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __global uchar *x, int pitch, int rows,
                                 const __global char *panel, int groups, int next)
 {

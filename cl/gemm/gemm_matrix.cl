@@ -1,15 +1,15 @@
 /* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual by matrix instructions, in tiles.
  *
- * x has rows of x_pitch words of 16 bytes from word x_offset on; K is padded with zeros to whole slices. W has panels of 32
- * outputs, padded with zeros: word i of the inputs of output n of a panel is word i * 32 + n. In int8 a panel ends with the scales
- * and sums of product_int8.cl. residual may be y. activation is a value of enum clf__activation. y is fp32, or with is_rounded the
- * precision of W.
+ * x has rows of x_pitch words of 16 bytes starting at word x_offset; K is padded with zeros to whole slices. W has
+ * panels of 32 outputs, padded with zeros: word i of the inputs of output n of a panel is word i * 32 + n. In int8 a
+ * panel ends with the scales and sums of product_int8.cl. residual may be y. activation is a value of enum
+ * clf__activation. y is fp32, or with is_rounded the precision of W.
  *
- * A sum is a chain over K within each chunk of CHUNK_SLICES slices, then a chain over the chunks, so that its bits depend neither
- * on the tile nor on the number of rows.
+ * A sum is a chain over K within each chunk of CHUNK_SLICES slices, then a chain over the chunks, so that its bits
+ * depend neither on the tile nor on the number of rows.
  *
- * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS, the tiles of a group and of a warp. HAS_ONE_CHUNK: K is
- * at most a chunk, or the sums are exact. Y_IN_PANELS: see matrix_result.cl. */
+ * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS, the tiles of a group and of a warp.
+ * HAS_ONE_CHUNK: K is at most a chunk, or the sums are exact. Y_IN_PANELS: see matrix_result.cl. */
 #include "include/matrix.cl"
 #define WARP_B_TILES (WARP_COLUMNS / MATRIX_COLUMNS)
 #define B_TILES      (WARP_B_TILES < 4 ? WARP_B_TILES : 4) /* tiles that are finished together */

@@ -41,8 +41,8 @@ static inline float add_product(float sum, float4 a, float4 b)
         right[r] = add_product(right[r], value, b);                                                                    \
     }
 
-/* sums (COUNT, 2) of a work-item from input k on; row `last` of x repeats beyond the end. With few rows AHEAD steps of W are loaded ahead, as many
- * as fit in the registers of 8 rows. */
+/* sums (COUNT, 2) of a work-item, whose inputs start at k; row `last` of x repeats beyond the end. With few rows
+ * AHEAD steps of W are loaded ahead, as many as fit in the registers of 8 rows. */
 #define DEFINE_MULTIPLY(COUNT, AHEAD)                                                                                  \
     static inline void multiply_##COUNT(__local float *sums, const __global float *x, int x_stride, int last,          \
                                         const __global float *first, const __global float *second, int inputs, int k)  \

@@ -183,7 +183,7 @@ struct tile_prefetch {
 #define PREFETCH_ROW    ((int)get_local_id(0) / 16)
 #define PREFETCH_COLUMN ((int)get_local_id(0) % 16 * 4)
 
-/* x and dy: the item's elements in the first slice, with x_left and dy_left columns from there on. */
+/* x and dy: the item's elements in the first slice; x_left and dy_left columns remain from there. */
 struct tile_operands {
     const __global float *x, *dy;
     int x_stride, x_left, dy_stride, dy_left, rows;

@@ -85,7 +85,7 @@ static inline void weigh_rows_again(struct backward_work *work, int row, int vec
     }
 }
 
-/* deltas = dy . y of count queries from `first` on. */
+/* deltas = dy . y of count queries starting at `first`. */
 static inline void find_deltas(struct backward_work *work, const struct backward_head *head, int first, int count)
 {
     const __global float *y = head->y + (size_t)first * head->y_stride;
@@ -183,7 +183,7 @@ static inline void score_queries(struct backward_work *work, const struct backwa
     }
 }
 
-/* Maxima and totals of count queries from `first` on, after earlier tiles; zeros for none. */
+/* Maxima and totals of count queries starting at `first`, after earlier tiles; zeros for none. */
 static inline void load_measures(struct backward_work *work, const struct backward_head *head, int first, int count)
 {
     for (int i = 0; i < TILE_QUERIES; i++) {

@@ -36,7 +36,7 @@ static inline float find_delta(__local float *parts, const __local struct backwa
     return parts[lane & ~1] + parts[lane | 1];
 }
 
-/* Computes P of a query, which has seen a key, for four keys from `key` on. */
+/* Computes P of a query, which has seen a key, for four keys starting at `key`. */
 static inline float4 find_weights(float4 scores, int query, int key, const __local struct backward_head *head)
 {
     int last = head->keys - 1;
@@ -110,7 +110,7 @@ static inline __attribute__((always_inline)) void weigh_pairs(__local float *wei
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Computes dk or dv of the keys from `first` on: sums dS times q, or P after dropout times dy, over the
+/* Computes dk or dv of the keys starting at `first`: sums dS times q, or P after dropout times dy, over the
  * queries that see one of these keys. */
 static inline __attribute__((always_inline)) void
 add_queries(struct column_sums *sums, __local float *weights, __local float *tiles, int first, int slice,

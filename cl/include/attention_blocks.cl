@@ -182,7 +182,7 @@ static inline void weigh_rows(struct attention_work *work, int row, int rows, in
 }
 
 #ifdef HAS_DROPOUT
-/* Drops weights of a row for the keys from `key`, a multiple of 64, on. */
+/* Drops weights of a row for the keys starting at `key`, a multiple of 64. */
 static inline void drop_weights(float16 *weights, int key, int vectors, int row, DROPOUT_ARGUMENTS)
 {
     for (int vector = 0; vector < vectors; vector += 4) {
@@ -195,8 +195,8 @@ static inline void drop_weights(float16 *weights, int key, int vectors, int row,
 }
 #endif
 
-/* sums = sums * factor + the weighted values of count keys: ROWS queries, with weights from `first` on,
- * COUNT vectors of columns from c on. */
+/* sums = sums * factor + the weighted values of count keys: ROWS queries, with weights starting at `first`,
+ * COUNT vectors of columns starting at c. */
 #define DEFINE_ADD(NAME, ROWS, COUNT)                                                                                  \
     static inline void NAME(struct attention_work *work, int row, int first, int c, const __global float *v_rows,      \
                             int stride, int count, int is_first)                                                       \
@@ -285,7 +285,7 @@ static inline void finish_rows(__global result_element *y, int stride, const str
     }
 }
 
-/* Masks the scores of `rows` queries from `query` on, for vectors of keys from `key` on. Query `query`
+/* Masks the scores of `rows` queries starting at `query`, for vectors of keys starting at `key`. Query `query`
  * sees keys up to `last`; with `causal` each next query sees one more. bias (of the head) and terms (row
  * of the first query) may be null. */
 static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 *unseen, int query, int rows, int key,

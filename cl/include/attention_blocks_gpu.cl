@@ -82,7 +82,7 @@ static inline void put_four(__local float *to, int pitch, float4 columns)
     to[3 * pitch] = columns.w;
 }
 
-/* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys from `tile` on. Beyond the last row
+/* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys starting at `tile`. Beyond the last row
  * or column, loads another one, whose results are not used. */
 static inline void fetch_chunk(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
 {
@@ -118,7 +118,7 @@ static inline void put_chunk(__local float *stage, const struct chunk *chunk, co
 #endif
 }
 
-/* Values: DEPTH rows from `key` on, of which `width` exist. The last row repeats beyond the end, with weights
+/* Values: DEPTH rows starting at `key`, of which `width` exist. The last row repeats beyond the end, with weights
  * of 0. */
 static inline void fetch_values(struct chunk *chunk, const struct sources *from, int key, int width)
 {

@@ -28,7 +28,7 @@ struct step_work {
 #endif
 };
 
-/* Keys and values in a cache, from the columns of a head on. */
+/* Keys and values in a cache, starting at the columns of a head. */
 struct cached {
     const __global cache_element *k, *v;
     int k_stride, v_stride;
@@ -75,7 +75,7 @@ typedef const float *row_pointer;
 typedef const __global float *row_pointer;
 #endif
 
-/* Prepares `count` rows from `first` on for multiplication: halves are converted, floats are used in
+/* Prepares `count` rows starting at `first` for multiplication: halves are converted, floats are used in
  * place. */
 static inline struct head_rows ready_rows(struct step_work *work, const __global cache_element *cache, int stride, int width,
                                           int first, int count, int last)

@@ -1,7 +1,7 @@
 /* The GPU variant of attention_local.cl, which includes this file; it is not a program. Its task is some queries of a head,
  * and the tiles of keys that they see. */
 
-/* Masks the scores of one query for the keys of a part, from `key` on and below `end`. */
+/* Masks the scores of one query for the keys of a part, starting at `key` and below `end`. */
 static inline void mask_window_part(__local float *scores, const struct key_set *keys, int position, int key, int end)
 {
 #pragma unroll 1
@@ -73,7 +73,7 @@ static inline int find_tile(struct block_task *task, int number, LOCAL_ARGUMENTS
     return (number - task->own_tiles) * KEYS;
 }
 
-/* at->weights = the scores of the `width` keys from `tile` on, without masks; then fetches the first values. */
+/* at->weights = the scores of the `width` keys starting at `tile`, without masks; then fetches the first values. */
 static inline void score_keys(const struct place *at, struct chunk *next, const struct sources *from, int tile, int width,
                               float scale)
 {

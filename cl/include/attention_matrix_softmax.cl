@@ -32,7 +32,8 @@ struct softmax {
 #ifdef HAS_BIAS
 #define UNIT(scale) 1.0f
 
-/* Multiplies the scores of row r of tile m by `factor`, and adds the biases of ROW_SUMS keys of each tile, from `key` on. */
+/* Multiplies the scores of row r of tile m by `factor`, and adds the biases of ROW_SUMS keys of each tile, starting
+ * at `key`. */
 INLINE void add_bias(matrix_sum (*scores)[MATRIX_SUMS], int m, int r, int key, float factor, const struct view *view)
 {
     int query = query_of(view, m, r), left = last_key_of(view, query) - key;
@@ -75,7 +76,7 @@ INLINE void hide_keys(matrix_sum (*scores)[MATRIX_SUMS], const __global int *hid
     }
 }
 
-/* Adds the biases to the scores of tile m of the keys from `tile` on; -inf for keys that a query must not
+/* Adds the biases to the scores of tile m of the keys starting at `tile`; -inf for keys that a query must not
  * see. */
 INLINE void mask_scores(matrix_sum (*scores)[MATRIX_SUMS], int m, float scale, int tile, const struct view *view)
 {

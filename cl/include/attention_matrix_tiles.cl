@@ -113,7 +113,8 @@ INLINE void load_queries(uint4 (*queries)[KEY_SLICES][A_WORDS], const __global o
     }
 }
 
-/* A slice of rows of `words` words, from row `first` of a tile on. Zeros beyond its `left` rows and `width` columns. */
+/* A slice of rows of `words` words, starting at row `first` of a tile. Zeros beyond its `left` rows and `width`
+ * columns. */
 INLINE void copy_rows(__local uint4 *tile, const __global operand *from, int place, int stride, int width, int words, int first,
                       int left)
 {
@@ -172,13 +173,13 @@ INLINE void copy_values(__local uint4 *tile, const __global operand *v, int stri
 }
 #endif
 
-/* A head's keys and values of a sequence: elements of k and v from k_first and v_first on. */
+/* A head's keys and values of a sequence: elements of k and v starting at k_first and v_first. */
 struct memory {
     const __global operand *k, *v;
     int k_first, v_first, k_stride, v_stride, end; /* end: end of the keys that the block's queries see */
 };
 
-/* Begins to copy the tile from key `tile` on. */
+/* Begins to copy the tile starting at key `tile`. */
 INLINE void copy_tile(__local uint4 *stage, const struct memory *memory, int tile)
 {
     int left = memory->end - tile;

@@ -90,7 +90,7 @@ static inline struct block block_of(int task, int together, const __global int *
     return block;
 }
 
-/* Masks a query's scores of count keys from `key` on; the query sees keys before `seen`. hidden (of these
+/* Masks a query's scores of count keys starting at `key`; the query sees keys before `seen`. hidden (of these
  * keys), bias (of the head) and terms (row of the query) may be null. */
 static inline void mask_scores(float *scores, int query, int key, int count, int seen, const __global int *hidden,
                                const __global float *bias, int reach, const __global float *terms)

@@ -34,7 +34,7 @@ struct view {
     const __global float *bias, *terms;
 };
 
-/* Adds the masks to the scores of one query for a part's keys, from `key` on. Scores are multiplied by
+/* Adds the masks to the scores of one query for a part's keys, starting at `key`. Scores are multiplied by
  * log2(e). */
 static inline void mask_part(__local float *scores, int key, const struct view *view)
 {
@@ -85,7 +85,7 @@ static inline float weigh_part(__local float *scores, float subtracted)
 }
 
 #ifdef HAS_DROPOUT
-/* Drops weights of a part's keys, from `key` on; row is the query's row in the mask. */
+/* Drops weights of a part's keys, starting at `key`; row is the query's row in the mask. */
 static inline void drop_part(__local float *weights, int key, int row, DROPOUT_ARGUMENTS)
 {
 #pragma unroll 1

@@ -27,8 +27,8 @@ static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __globa
     }
 }
 
-/* Reads up to AHEAD of the lane's keys, from number `first` on, in the columns of a round. Lanes beyond the head's last
- * column read the last columns. */
+/* Reads up to AHEAD of the lane's keys, starting at number `first`, in the columns of a round. Lanes beyond the
+ * head's last column read the last columns. */
 static inline ALWAYS_INLINE void read_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
                                            struct tile tile, int round, int first)
 {

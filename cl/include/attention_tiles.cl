@@ -1,6 +1,6 @@
 /* The GPU variant of the gradients of attention. This file is included; it is not a program. Tiles of keys
  * and values pass through local memory. Work-item (row, column) of 8 x 8 holds the dot products of rows 4
- * row .. 4 row + 3 with every eighth row from `column` on, and every eighth column from `column` on of the
+ * row .. 4 row + 3 with every eighth row starting at `column`, and every eighth column starting at `column` of the
  * sums of these four rows.
  *
  * Macros: DOT_WIDTH, the largest width of a dot product, and SUM_WIDTH, the width of the rows that are
@@ -47,7 +47,7 @@ static inline void put_products(__local float *row, float4 products)
     row[24] = products.w;
 }
 
-/* Columns of up to four rows, from `first` on. */
+/* Columns of up to four rows, starting at `first`. */
 struct columns {
     __global float *first;
     int stride, rows, count;
@@ -80,7 +80,7 @@ struct view {
     const __global float *bias, *terms;
 };
 
-/* Masks the scores of one query for half of a tile's keys, from `key` on; returns the largest score. */
+/* Masks the scores of one query for half of a tile's keys, starting at `key`; returns the largest score. */
 static inline float mask_half_row(__local float *scores, int key, const struct view *view)
 {
     float largest = -INFINITY;

@@ -47,7 +47,7 @@
         HOLD_POINTER(rows[r]);                                                                                         \
     }
 
-/* The first column of vector v of the block of columns from c on. */
+/* The first column of vector v of the block of columns starting at c. */
 #define COLUMN(c, v) ((c) + (v) * VECTOR_LANES)
 
 /* MULTIPLY(sum, value, weight) for each of the sums (ROWS, COUNT): `weight` is an expression of the vector v,

@@ -112,7 +112,7 @@ static inline struct shares share_product(const struct clf__stage *stage, int ro
     for (int first = (int)get_group_id(0) * (shares.between > 1 ? 1 : shares.in_group); first < shares.tiles;          \
          first += (int)get_num_groups(0) * shares.in_group)
 
-/* Returns the tile of this warp among those of a group from `first` on, or the number of tiles if there is none. */
+/* Returns this warp's tile among those of a group starting at `first`, or the number of tiles if there is none. */
 static inline int tile_of_warp(int first, const struct shares *shares)
 {
     return shares->beside < shares->in_group ? first + shares->beside * shares->between : shares->tiles;

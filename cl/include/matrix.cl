@@ -80,7 +80,7 @@ typedef float matrix_sum;
 #define UNROLL_SLICES _Pragma("unroll")
 #endif
 
-/* The fragment of the MATRIX_ROWS rows from `first` on, a multiple of 8, of a local tile. */
+/* The fragment of the MATRIX_ROWS rows starting at `first`, a multiple of 8, of a local tile. */
 static inline void load_a_tile(uint4 *a, const __local uint4 *tile, int rows, int first)
 {
 #pragma unroll

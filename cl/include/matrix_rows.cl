@@ -10,7 +10,7 @@
 #define BATCHES        (FETCHED_SLICES / BATCH_SLICES)
 #define BATCHES_HELD   3
 
-/* The fragments of a batch of slices of x, which are zero from slice `end` on. */
+/* The fragments of a batch of slices of x, of which slice `end` and later slices are zero. */
 static inline __attribute__((always_inline)) void fetch_batch(uint4 (*a)[A_WORDS], const struct matrix_result *result, int row,
                                                               int first, int end)
 {

@@ -4,10 +4,10 @@
  * Needs PRECISION, one of clf_precision, and ACTIVATION. */
 #include "include/finish.cl"
 
-/* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = `inputs` inputs of the panel at w, from input
- * `first` on, for `rows` rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): tile of count <=
- * BLOCK_ROWS rows times the panel; row r of all inputs starts r * pitch bytes after x. REACH_ROWS(panel,
- * x, pitch, left, inputs) comes before it, for all remaining rows. */
+/* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = `inputs` inputs of the panel at w, starting at input `first`,
+ * for `rows` rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): tile of count <= BLOCK_ROWS rows times the
+ * panel; row r of all inputs starts r * pitch bytes after x. REACH_ROWS(panel, x, pitch, left, inputs) comes before
+ * it, for all remaining rows. */
 #if PRECISION == 3
 #include "include/product_int8.cl"
 
@@ -48,7 +48,7 @@ typedef char weight_element;
 /* Maximum rows whose sums are kept between slices: the maximum rows of a group. */
 #define SLICED_ROWS ((CLF__GROUP_ROWS + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS)
 
-/* y (rows, columns) and the residual, which may be null, from the panel's first column on. */
+/* y (rows, columns) and the residual, which may be null, starting at the panel's first column. */
 struct panel_result {
     __global result_element *y;
     size_t y_stride;

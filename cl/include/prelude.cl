@@ -26,9 +26,9 @@
 #define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
 
-/* A device runs one kernel variant, VARIANT_CPU or VARIANT_GPU (neither: both). The kernels of the other variant
- * become unused functions, which compilers drop: this halves the time of a first start. A function cannot
- * have local memory, and a CPU variant has none. */
+/* A device runs one kernel variant, VARIANT_CPU or VARIANT_GPU; if neither is defined, both are compiled. The kernels
+ * of the other variant become unused functions, which compilers drop: this halves the time of a first start.
+ * Functions cannot declare local memory, so VARIANT_CPU removes the word __local, which only GPU kernels use. */
 #if defined(VARIANT_CPU)
 #undef GPU_KERNEL_OF
 #define GPU_KERNEL_OF(items) static

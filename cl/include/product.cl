@@ -63,13 +63,13 @@ static inline floatv stored_input(const __global weight_element *w, int input)
 #error "no such PRECISION"
 #endif
 
-/* Returns the elements of w for one output of a panel. */
+/* Returns the number of elements of w for one output of a panel. */
 static inline int panel_depth(int inputs)
 {
     return (inputs + INPUTS_TOGETHER - 1) / INPUTS_TOGETHER;
 }
 
-/* sums (ROWS, COUNT) += the products of all inputs of these rows and the panel's columns from c on. */
+/* sums (ROWS, COUNT) += the products of all inputs of these rows and the panel's columns starting at c. */
 #ifndef ADD_INPUTS
 #define ADD_ELEMENT(ROWS, COUNT, sums, rows, weights, c, k)                                                            \
     ADD_INPUT(r, ROWS, v, COUNT, sums, MULTIPLY, weightv, load_weightv(weights + (size_t)(k)*PANEL + COLUMN(c, v)),    \

@@ -51,12 +51,12 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define ROW_SCALE(x, pitch, r) (*(const __global float *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-8))
 #define ROW_ZERO(x, pitch, r)  (*(const __global uint *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-4))
 
-/* The four inputs of group g in each word, for the outputs of a vector from `column` on. */
+/* The four inputs of group g in each word, for the outputs of a vector starting at `column`. */
 #define PANEL_WORDS(panel)      ((const __global int *)panel.weights)
 #define WORDS(panel, g, column) load_intv(PANEL_WORDS(panel) + (size_t)(g)*PANEL + (column))
 
 /* ADD_GROUPS: sums[0] (ROWS, COUNT), with DOT_INT8 also the sums of the other chains, += the products of all
- * groups of these rows and the panel's columns from c on. */
+ * groups of these rows and the panel's columns starting at c. */
 #if INT8_BYTES == CLF__INT8_DOT
 #define ADD_GROUP(ROWS, COUNT, sums, rows, panel, c, g)                                                                \
     ADD_INPUT(r, ROWS, v, COUNT, sums, DOT_INT8, intv, WORDS(panel, g, COLUMN(c, v)), intv, rows[r][g])

@@ -42,8 +42,8 @@ static inline struct soon soon_of(struct turn turn, const __global uchar *panel,
 #define FETCH_AHEAD 0
 #endif
 
-/* Runs the statement, which adds the products of the block of columns from c on, for k = 0 .. depth - 1. It
- * reads from element k * PANEL of the panel on. */
+/* Runs the statement, which adds the products of the block of columns starting at c, for k = 0 .. depth - 1. It
+ * reads the panel starting at element k * PANEL. */
 #define FOR_STEPS(ROWS, COUNT, c, k, depth, panel, turn, statement)                                                    \
     {                                                                                                                  \
         struct soon soon = soon_of(turn, (const __global uchar *)(panel), PANEL * sizeof *(panel), depth,              \

@@ -48,7 +48,7 @@ static inline void pass_rows(struct tile_sums *sums)
     sums->row6 = sums->row7;
 }
 
-/* sums += the products of one input: a from the item's first row on, b from its first column on. */
+/* sums += the products of one input: a starts at the item's first row, b at its first column. */
 static inline void multiply_input(struct tile_sums *sums, const __local tile_number *a, const __local tile_number *b)
 {
     tile_quad above = *(const __local tile_quad *)a, below = *(const __local tile_quad *)(a + 32);

@@ -142,7 +142,7 @@ struct attention_inputs {
     int self_together, cross_together; /* heads of a tile */
 };
 
-/* Runs the self-attention, the cross-attention or the join of its parts. */
+/* Runs self-attention, cross-attention, or the stage that joins the partial results of cross-attention. */
 static inline void run_attention(__global atomic_int *counters, int queue, int stage, struct step_work *work,
                                  const struct layer *layer, const struct work_space *space, const struct attention_inputs *seen,
                                  const struct clf__decoder_step_sizes *sizes)

@@ -59,7 +59,7 @@ struct drawn {
     int id;
 };
 
-/* Columns c .. c + 15 of a row, -inf outside of the range. */
+/* Columns c .. c + 15 of a row, -inf outside the range. */
 #define load_range(x, c, range) (wide_load_range(x, c, range).v)
 static inline struct wide wide_load_range(const __global float *x, int c, struct range range)
 {
@@ -73,8 +73,8 @@ static inline struct wide wide_load_range(const __global float *x, int c, struct
     return WIDE(vload16(0, lanes));
 }
 
-/* Finds which of 16 words may give a value above the largest one, if their logits are `below` it: those
- * with -log(u) > -below, because g < -log(u). NaN may be included. */
+/* Returns whether any of 16 words may give a value above the largest one, if their logits are `below` it: -log(u) >
+ * -below is necessary, because g < -log(u). NaN may be included. */
 static inline int may_win(const uint16 *words, const float16 *below)
 {
     float16 threshold = exp16(*below < 0.0f ? *below : (float16)(0.0f)) * 1.0001f;
@@ -122,7 +122,7 @@ static inline struct drawn draw_from(const __global float *x, struct range range
     return drawn;
 }
 
-/* A group processes ranges one after the other. */
+/* A group processes one range at a time. */
 CPU_KERNEL void draw_forward_cpu(ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
@@ -159,7 +159,7 @@ static inline ulong first_of_range(const __global float *x, struct range range, 
     return first;
 }
 
-/* A group processes ranges one after the other. */
+/* A group processes one range at a time. */
 GPU_KERNEL void draw_forward_gpu(ARGUMENTS, __local ulong *keys)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {

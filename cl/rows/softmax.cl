@@ -1,6 +1,6 @@
 /* Softmax and its logarithm over rows: y (N, C) of x (N, C), y may be x.
  *
- * CPU variants: a group computes whole rows, one after the other; a row stays in the core's cache between the
+ * CPU variants: a group computes one whole row at a time; a row stays in the core's cache between the
  * passes. GPU variants: a group computes a row, work-item i columns 4i .. 4i + 3 of every QUADS columns. No
  * macros are needed. */
 

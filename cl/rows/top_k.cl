@@ -113,7 +113,7 @@ CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
     }
 }
 
-/* A group processes ranges one after the other. */
+/* A group processes one range at a time. */
 CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
@@ -171,7 +171,7 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
     }
 }
 
-/* A group processes ranges one after the other. */
+/* A group processes one range at a time. */
 GPU_KERNEL void top_k_ranges_gpu(RANGE_ARGUMENTS, __local float *shared, __local ulong *keys)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {

@@ -59,8 +59,8 @@ struct clf_train_validation {
     size_t size; /* size of this struct in the library, see clformer.h */
     int64_t update;
     int epoch;
-    double loss, nll, perplexity; /* per counted label, without dropout; nll and perplexity, and jadore's
-                                     loss, without label smoothing */
+    double loss, nll, perplexity; /* per counted label, computed without dropout; nll, perplexity and the loss
+                                     of the preset jadore also without label smoothing */
     double bleu;                  /* negative if not computed */
     int is_best;                  /* 1 if this is the best validation so far */
     const char *better_by; /* "BLEU" or "loss": the measure that improved over the best earlier validation;

@@ -62,7 +62,8 @@ struct clf_translate_options {
      * languages that the model folder sets. */
     const char *source_language, *target_language;
     const char *task;    /* one of the model's tasks, see clf_translate_options_init_task(); NULL: none */
-    int split_sentences; /* 1: split lines into sentences and translate these; requires n_best 1 and text */
+    int split_sentences; /* 1: split lines into sentences and translate each sentence; requires n_best 1 and
+                            text */
     int batch_tokens;    /* maximum source tokens in a batch; 0: chosen for the device and the model */
 
     /* ---- Search ---- */
@@ -81,7 +82,7 @@ struct clf_translate_options {
     int suppressed_count;
     int renormalize;                   /* 1: apply log-softmax again after tokens were banned */
     int no_repeat_ngram_size;          /* no n-gram of this size occurs twice; 0: off */
-    int encoder_no_repeat_ngram_size;  /* no n-gram of this size of the source occurs; 0: off */
+    int encoder_no_repeat_ngram_size;  /* no source n-gram of this size occurs; 0: off */
     double repetition_penalty;         /* as in transformers, above 0; 1: off */
     double encoder_repetition_penalty; /* as in transformers, above 0; 1: off */
     int alternatives;                  /* 1 to 128 translations that differ in the first token; 0: off */
@@ -94,9 +95,9 @@ struct clf_translate_options {
     int sample;         /* 1: sample tokens, as do_sample of transformers */
     double temperature; /* above 0; scores are divided by it */
     int top_k;          /* keep the k most probable tokens; 0: off */
-    double top_p;       /* 0 to 1: nucleus sampling; 1: off */
+    double top_p;       /* nucleus sampling: total probability of the tokens to keep, 0 to 1; 1: off */
     double min_p;       /* 0 to 1: remove tokens below min_p times the highest probability; 0: off */
-    double typical_p;   /* above 0, to 1: locally typical sampling (Meister et al. 2022); 1: off */
+    double typical_p;   /* above 0, at most 1: locally typical sampling (Meister et al. 2022); 1: off */
     double epsilon_cutoff, eta_cutoff; /* 0 to 1: truncation sampling (Hewitt et al. 2022); 0: off */
     uint64_t seed; /* samples depend on the line, the seed and the options, not on the batch */
 
@@ -108,7 +109,7 @@ struct clf_translate_options {
     /* ---- Hooks: each may be NULL and runs on the calling thread ---- */
     /* Called between steps; non-zero ends the call with CLF_INTERRUPTED. */
     int (*interrupted)(void *payload);
-    /* Called between steps, before `interrupted`, such as to update a progress display. */
+    /* Called between steps, before `interrupted`, for example to update a progress display. */
     void (*poll)(void *payload);
     /* Called with each new part of lines[line] as it is generated: `size` bytes of whole words or characters.
      * The parts of a line make up its translation. Requires beam 1, n_best 1 and no split_sentences. */
@@ -215,7 +216,7 @@ CLF_API clf_status clf_translator_create(struct clf_translator **out, struct clf
  * Creates a translator over several models, one model folder loaded on several devices. Each call distributes
  * its lines: one thread per device takes waiting lines while it has capacity. Translations do not
  * depend on the distribution, except for the last bits of scores if devices differ. A device that fails is
- * not used any more, a warning is logged, and the other devices take its lines; a call fails if no device is
+ * no longer used, a warning is logged, and the other devices take its lines; a call fails if no device is
  * left. Callbacks run on the calling thread; text that options.streamed received from a failed device is not
  * repeated. clf_attend() uses one working device. Each device has memory for batch_tokens.
  *
@@ -251,7 +252,7 @@ CLF_API void clf_translator_free(struct clf_translator *translator);
  * @param lines (count) lines, borrowed for the call; an empty line or white space gives no hypothesis and
  *     CLF_OK.
  * @param count number of lines, 0 or more.
- * @return CLF_OK even if single lines are unusable; the error of a failing device or allocation;
+ * @return CLF_OK even if individual lines are unusable; the error of a failing device or allocation;
  *         CLF_INTERRUPTED; CLF_BAD_ARGUMENT for a negative count, NULL lines or a NULL translator.
  */
 CLF_API clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
@@ -266,7 +267,7 @@ CLF_API clf_status clf_translate(struct clf_translation **out, struct clf_transl
  * @param out as clf_translate().
  * @param translator the translator.
  * @param lines as clf_translate().
- * @param prefixes (count) beginnings of the translations; an empty prefix is no prefix. NULL: no prefixes.
+ * @param prefixes (count) beginnings of the translations; an empty prefix forces nothing. NULL: no prefixes.
  * @param count number of lines, 0 or more.
  * @return as clf_translate(). A line gets CLF_TEXT if its prefix reaches the maximum length or contains an
  *         end token.
@@ -347,7 +348,7 @@ struct clf_translator_device {
     const struct clf_device_info *device;
     int batch_tokens;                    /* maximum source tokens in a batch */
     int batch_lines;                     /* maximum lines in a batch */
-    int is_lost;                         /* 1: the device failed and is not used any more */
+    int is_lost;                         /* 1: the device failed and is no longer used */
     const struct clf_stage_times *times; /* the work of this device since the translator was created */
 };
 

@@ -34,7 +34,7 @@ static const uint8_t *look(struct bytes *bytes, int64_t at, int64_t size)
     return size <= bytes->held ? bytes->window + (at - bytes->first) : NULL;
 }
 
-/* Returns the first offset from `at` on with these bytes, or the end of the file. */
+/* Returns the first offset, `at` or later, with these bytes, or the end of the file. */
 static int64_t find(struct bytes *bytes, int64_t at, const char *wanted, int64_t size)
 {
     const uint8_t *here;
@@ -170,7 +170,7 @@ static int64_t tag_size(struct bytes *bytes, int64_t at)
     return 10 + size + (tag[5] & 0x10 ? 10 : 0);
 }
 
-/* Returns the next frame or tag from `at` on. A valid frame is followed by another. */
+/* Returns the first frame or tag at or after `at`. A valid frame is followed by another. */
 static int64_t find_frame(struct bytes *bytes, int64_t at)
 {
     struct frame frame, next;

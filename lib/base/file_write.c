@@ -28,7 +28,7 @@ static clf_status parent_of(char **out, const char *path)
     return clf__copy_bytes(out, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
 }
 
-/* The path in /proc of an open file without a name. */
+/* The path in /proc of an open file that has no name. */
 struct shown {
     char path[32];
 };

@@ -39,7 +39,8 @@ void clf__free(void *pointer);
  * the first write. */
 void clf__prefer_large_pages(void *start, size_t bytes);
 
-/* Returns the bytes that are available without swapping (MemAvailable in /proc/meminfo); 0 if unknown. */
+/* Returns the number of bytes that are available without swapping (MemAvailable in /proc/meminfo); 0 if
+ * unknown. */
 uint64_t clf__available_memory(void);
 
 /* Returns the default stack size of new threads. */

@@ -23,7 +23,7 @@ struct clf_engine {
     uint64_t turns;                   /* counts units that were taken */
     struct clf_stage_times own_times; /* work outside the lanes */
     int stops;
-    atomic_int translators;               /* that share the engine */
+    atomic_int translators;               /* number of translators that share the engine */
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     pthread_mutex_t frames_lock;
 };

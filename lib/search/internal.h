@@ -227,7 +227,7 @@ int clf__sample_candidates(const struct clf__search *search, const struct clf__s
 
 /* hypothesis.c */
 
-/* Makes the beams prepared for the next step the running beams. */
+/* Replaces the running beams by the beams prepared for the next step. */
 void clf__search_source_turn(struct clf__search_source *source, int next_count);
 
 /* Copies a beam except its parent and its sample number. */

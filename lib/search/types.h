@@ -62,8 +62,8 @@ struct clf__search_options {
     double length_penalty;
     int divides_greedy; /* the length rule also applies to the score of greedy search */
     /* Above 1: the beams form this many groups of equal size, each with a separate search. The score of a
-     * token is reduced by the penalty, above 0, for every beam of an earlier group that selected it in this
-     * step (Vijayakumar et al. 2016). The hypotheses of all groups are returned. 0 or 1: one group. */
+     * token is reduced by the penalty, above 0, for every beam of an earlier group that selected the token in
+     * this step (Vijayakumar et al. 2016). The hypotheses of all groups are returned. 0 or 1: one group. */
     int groups;
     float diversity_penalty;
     /* After the length rule, this times the sum of log(min(c, 1)) over the source positions is added to the

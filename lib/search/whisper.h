@@ -89,8 +89,8 @@ enum { CLF__RANGE_NO_SPEECH, CLF__RANGE_TEXT, CLF__RANGE_SPECIAL, CLF__RANGE_TIM
 /* Writes the allowed ranges (CLF__WHISPER_RANGES, 2) after `count` generated ids. */
 void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *rules, const int32_t *ids,
                             int count);
-/* The allowed ranges of a row, from `first` on, and log sum exp(x) over their ids. values and range_ids are
- * (CLF__WHISPER_RANGES, k), statistics (CLF__WHISPER_RANGES, 2). */
+/* The allowed ranges of a row, starting at `first`, and log sum exp(x) over their ids. values and range_ids
+ * are (CLF__WHISPER_RANGES, k), statistics (CLF__WHISPER_RANGES, 2). */
 struct clf__allowed {
     int first;
     double normaliser;

@@ -201,8 +201,8 @@ static clf_status take_pair(struct loading *loading, const struct clf__corpus_pa
     if (source > options->max_source_length || target > options->max_target_length) {
         char reason[160];
         snprintf(reason, sizeof reason,
-                 "its lengths are %d and %d, more than the limits %d and %d of source and target", source,
-                 target, options->max_source_length, options->max_target_length);
+                 "its source and target lengths are %d and %d; the limits are %d and %d", source, target,
+                 options->max_source_length, options->max_target_length);
         leave_out(loading, CLF__TOO_LONG, pair->line, NULL, reason);
         return CLF_OK;
     }

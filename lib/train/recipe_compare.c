@@ -20,7 +20,7 @@ static int is_same_number(double a, double b)
     return fabs(a - b) <= 1e-14 * fabs(a);
 }
 
-/* Compares values, regardless of their spelling. */
+/* Returns whether two spellings denote the same value. */
 static int is_same_word(const struct clf__recipe_entry *entry, const char *a, const char *b)
 {
     double numbers[2];

@@ -11,7 +11,7 @@ enum { DEFAULT_WIDTH = 1000, DEFAULT_WORDS = 1000 };
 
 static const double LONG_PAUSE = 3.0; /* seconds from the start of a word to the start of the next */
 
-/* A word with a preceding space, newline or nothing. */
+/* A word, preceded by a space, a newline or nothing. */
 struct placed {
     char *text; /* owned */
     long long start, end;

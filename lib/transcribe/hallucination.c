@@ -35,7 +35,7 @@ int clf__segment_is_anomaly(const struct clf_segment *segment)
     return segment->word_count > 0 && (score >= ANOMALY || score + NEARLY >= count);
 }
 
-/* Returns the first segment with words from `i` on, or `count`. */
+/* Returns the first segment, `i` or later, that has words, or `count`. */
 static int next_spoken(const struct clf_segment *segments, int count, int i)
 {
     while (i < count && segments[i].word_count == 0) {

@@ -85,7 +85,7 @@ struct clf__decoded {
     int has_failed;    /* decoding gave no ids */
     int is_not_finite; /* the model computed NaN or infinity */
 };
-/* The parameters of decoding a window. */
+/* Parameters for decoding a window. */
 struct clf__attempt {
     int slot; /* slot of the window in the session */
     int32_t language;
@@ -102,12 +102,13 @@ struct clf__room {
     int hotwords, previous;
 };
 struct clf__room clf__room_before(const struct clf_transcriber *transcriber);
-/* Begin and end a search, which clf__decode_all() runs together with the others. Reading the result must
- * precede the next search in the slot. A window without a result is marked in *attempt->out. */
+/* Begin a search and read its result; in between, clf__decode_all() runs all searches together. The result
+ * must be read before the next search in the slot begins. A window without a result is marked in
+ * *attempt->out. */
 clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);
 clf_status clf__decode_all(struct clf_transcriber *transcriber);
 clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);
-/* Decodes each window at one temperature after another until the result meets the thresholds or is silence.
+/* Decodes each window, trying the temperatures in order, until the result meets the thresholds or is silence.
  * The temperatures in the attempts are ignored. */
 clf_status clf__decode_with_fallback(struct clf_transcriber *transcriber, struct clf__attempt *attempts,
                                      int count);
@@ -116,7 +117,8 @@ int clf__temperature_count(const struct clf_transcribe_options *options);
 double clf__temperature(const struct clf_transcribe_options *options, int number);
 /* Returns CLF_BAD_ARGUMENT if the temperatures or related options are invalid. */
 clf_status clf__temperatures_check(const struct clf_transcribe_options *options);
-/* Encodes the windows whose frames are stored in the session in order, into slots from 0 on. */
+/* Encodes the windows whose frames are stored in the session, in order, into slots 0, 1, ...
+ */
 clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count);
 /* Appends the tokens before the text: the start token and, for a multilingual model, language and task. */
 clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,

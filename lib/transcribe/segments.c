@@ -187,7 +187,7 @@ static clf_status find_words(struct clf__transcription *work, int first)
     return status;
 }
 
-/* Returns the end of the words of the segments from `first` on. */
+/* Returns the end of the words of the segments starting at `first`. */
 static double words_end(const struct clf__transcription *work, int first)
 {
     const struct clf_transcript *transcript = work->transcript;

@@ -1,5 +1,5 @@
-/* Word timestamps of a window: a second decoder pass over its text, whose cross-attention heads give the
- * alignment (openai/whisper, timing.py). */
+/* Word timestamps of a window, from the cross-attention heads in a second decoder pass over the window's text
+ * (openai/whisper, timing.py). */
 #include <math.h>
 #include <string.h>
 

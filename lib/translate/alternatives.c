@@ -43,8 +43,8 @@ static void exchange(struct clf_hypothesis *a, struct clf_hypothesis *b)
     *b = held;
 }
 
-/* Replaces the alternatives of one line by their continuations, from branch *next on. An alternative without
- * a continuation is dropped; if all are dropped, the line gets their error. */
+/* Replaces the alternatives of one line by their continuations, starting at branch *next. An alternative
+ * without a continuation is dropped; if all are dropped, the line gets their error. */
 static clf_status join_line(struct clf_translation *line, const struct clf_translator *translator,
                             const struct branches *branches, int *next)
 {

@@ -52,7 +52,7 @@ clf_status digits_train(const char *output, struct digits_log *log);
 
 int digits_has_file(const char *folder, const char *name);
 int digits_has_checkpoint(const char *output, int update);
-/* Fails unless the updates of `log` equal, bit for bit, the updates of `whole` from number `first` on. */
+/* Fails unless the updates of `log` equal, bit for bit, the updates of `whole` starting at number `first`. */
 void digits_assert_same_updates(const struct digits_log *log, const struct digits_log *whole, int first);
 
 #endif

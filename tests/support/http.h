@@ -9,7 +9,7 @@
 
 struct http_answer {
     int status; /* 0: the connection was closed without an answer */
-    char bytes[1 << 16];
+    char bytes[1 << 20];
     const char *body;
 };
 

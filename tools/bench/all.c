@@ -1,4 +1,4 @@
-/* `clformer bench` without --stage: measures the devices one after the other. Each stage runs in a separate
+/* `clformer bench` without --stage: measures one device at a time. Each stage runs in a separate
  * process, so that a crash of the driver loses only one row, and memory is measured per stage. */
 #include <stdlib.h>
 #include <string.h>
@@ -285,7 +285,7 @@ static int measure_device(struct run *run, json_t *devices, const struct clf_dev
     return run_jobs(run);
 }
 
-/* Measures the devices that -d or the environment names, one after the other. */
+/* Measures the devices that -d or the environment names, one at a time. */
 static int measure_named(struct run *run, json_t *devices)
 {
     const struct flags *flags = &run->call->flags;

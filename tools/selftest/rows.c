@@ -122,7 +122,7 @@ static void activations(struct trial *trial)
 static void positions(struct trial *trial)
 {
     enum { C = 65, TABLE = 9 };
-    static const int32_t at[ROWS] = {0, 8, 3, 3, TABLE}; /* the last row is outside of the table */
+    static const int32_t at[ROWS] = {0, 8, 3, 3, TABLE}; /* the last row is outside the table */
     float *x = trial_uniform(trial, ROWS * C, 2.0f), *table = trial_uniform(trial, TABLE * C, 1.0f);
     double expected[ROWS * C];
     for (int i = 0; i < ROWS * C; i++) {

@@ -32,28 +32,33 @@ struct answer endpoints_error(unsigned status, const char *format, ...)
 
 static struct answer get_languages(struct service *service)
 {
-    return answer_with(200, languages_list(service->languages));
+    return answer_with(200, routes_list(service->routes));
 }
 
+/* The settings that LibreTranslate's clients read. The languages are a default choice: the first target, and
+ * "auto" or a source of that target. */
 static struct answer get_settings(struct service *service)
 {
-    const struct language *source = languages_only_source(service->languages), *target = NULL;
-    for (int i = service->languages->count - 1; i >= 0; i--) {
-        const struct language *language = &service->languages->items[i];
-        target = language->is_target ? language : target;
+    const struct languages *languages = routes_languages(service->routes);
+    const struct language *source = languages_only_source(languages), *target = NULL;
+    for (int i = languages->count - 1; i >= 0; i--) {
+        target = languages->items[i].is_target ? &languages->items[i] : target;
     }
     int has_auto = source != NULL || detector_exists();
-    for (int i = 0; i < service->languages->count && source == NULL; i++) {
-        const struct language *language = &service->languages->items[i];
-        source = language->is_source && language != target ? language : NULL;
+    for (int i = 0; i < languages->count && source == NULL; i++) {
+        struct route route;
+        const struct language *language = &languages->items[i];
+        source =
+            language != target && routes_find(&route, service->routes, language, target) ? language : NULL;
     }
-    source = source != NULL ? source : target;
-    if (target == NULL) { /* a server of speech models */
-        return endpoints_error(404, "Not Found");
-    }
+    static const struct language none = {.code = ""}; /* of a server with speech models only */
+    source = source != NULL ? source : &none;
+    target = target != NULL ? target : &none;
+    int characters = service->limits.characters > 0 ? service->limits.characters : -1;
     return answer_with(200, json_pack("{s:b, s:i, s:b, s:i, s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}, s:b, s:[]}",
-                                      "apiKeys", 0, "charLimit", -1, "filesTranslation", 0, "frontendTimeout",
-                                      500, "keyRequired", 0, "language", "source", "code",
+                                      "apiKeys", clients_have_keys(service->clients), "charLimit", characters,
+                                      "filesTranslation", 0, "frontendTimeout", 500, "keyRequired",
+                                      clients_need_keys(service->clients), "language", "source", "code",
                                       has_auto ? "auto" : source->code, "name",
                                       has_auto ? "Auto Detect" : source->name, "target", "code", target->code,
                                       "name", target->name, "suggestions", 0, "supportedFilesFormat"));
@@ -73,12 +78,8 @@ static struct answer get_ready(struct service *service)
 
 static struct answer get_metrics(struct service *service)
 {
-    struct clf_stage_times times = {0};
-    if (service->pool != NULL) {
-        times = pool_times(service->pool);
-    }
     return (struct answer){.status = 200,
-                           .text = metrics_text(service->metrics, &times),
+                           .text = metrics_text(service->metrics, service->models, service->gate),
                            .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 

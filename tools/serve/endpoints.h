@@ -4,20 +4,31 @@
 
 #include <stdatomic.h>
 
+#include "serve/access_log.h"
+#include "serve/clients.h"
 #include "serve/fields.h"
-#include "serve/languages.h"
+#include "serve/gate.h"
 #include "serve/metrics.h"
-#include "serve/pool.h"
+#include "serve/routes.h"
 
 /* What the endpoints need; any number of threads may use it. */
 struct service {
-    const struct languages *languages;
-    struct translations_pool *pool;
-    struct metrics *metrics;      /* NULL: none */
-    const char *cors;             /* origin whose web pages may use the server; "*": all; NULL: none */
-    struct speech_models *speech; /* NULL: none */
+    const struct served_models *models;
+    const struct routes *routes;
+    struct metrics *metrics; /* NULL: none */
+    const char *cors;        /* origin whose web pages may use the server; "*": all; NULL: none */
+    struct clients *clients;
+    struct gate *gate;
+    int (*request_is_over)(void *unused); /* asks about the request of this thread */
+    struct access_log *log;               /* NULL: none */
+    struct speech_models *speech;         /* NULL: none */
+    struct {
+        int characters; /* of a text; 0: no limit */
+        int texts;      /* of a request; 0: no limit */
+        double wait;    /* seconds at the gate */
+        double time;    /* seconds of a request */
+    } limits;
     atomic_int is_stopping;
-    atomic_int is_given_up; /* the time for running requests is over */
 };
 
 struct answer {
@@ -26,6 +37,7 @@ struct answer {
     const char *allow;             /* value of the header Allow, or NULL */
     const char *type;              /* media type, or NULL: JSON */
     size_t characters;             /* characters to translate */
+    int retry_after;               /* value of the header Retry-After in seconds; 0: none */
     struct MHD_Response *response; /* instead of the text, with its own headers; NULL: none */
     int closes;                    /* 1: close the connection without an answer */
 };

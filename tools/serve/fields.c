@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/json.h"
+#include "serve/client.h"
 
 enum { MOST_VALUES = 200000, MOST_FIELDS = 100, FORM_BUFFER_BYTES = 4096 };
 
@@ -140,7 +141,7 @@ int fields_are_json(struct MHD_Connection *connection)
     return type != NULL && is_json_type(type);
 }
 
-struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size)
+static struct fields read_fields(struct MHD_Connection *connection, const char *body, size_t size)
 {
     if (fields_are_json(connection)) {
         return fields_parse_json(body, size);
@@ -154,6 +155,13 @@ struct fields fields_read(struct MHD_Connection *connection, const char *body, s
         read_form(&form, connection, body, size);
     }
     return (struct fields){.object = form.object, .problem = form.failed ? not_understood : NULL};
+}
+
+struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size)
+{
+    struct fields fields = read_fields(connection, body, size);
+    client_address(fields.address, sizeof fields.address, connection);
+    return fields;
 }
 
 void fields_free(struct fields *fields)

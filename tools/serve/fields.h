@@ -7,10 +7,13 @@
 #include <jansson.h>
 #include <microhttpd.h>
 
+#include "serve/clients.h"
+
 struct fields {
     json_t *object; /* owned; the values of a form are strings */
     int is_json;
-    const char *problem; /* message for the client: the body is not usable; NULL: none */
+    const char *problem;                /* message for the client: the body is not usable; NULL: none */
+    char address[CLIENT_ADDRESS_BYTES]; /* of the client */
 };
 
 /* Reads the fields, by the rules of LibreTranslate: a JSON body alone, or else the query, then the body if it

@@ -1,5 +1,7 @@
 #include "serve/q_field.h"
 
+#include <limits.h>
+
 #include "base/utf8.h"
 
 int field_is_empty(const json_t *value)
@@ -7,6 +9,28 @@ int field_is_empty(const json_t *value)
     return value == NULL || json_is_null(value) ||
            (json_is_string(value) && json_string_length(value) == 0) ||
            (json_is_array(value) && json_array_size(value) == 0);
+}
+
+int request_is_admitted(const struct service *service, const struct fields *fields, struct answer *answer)
+{
+    const json_t *q = json_object_get(fields->object, "q");
+    const char *key = json_string_value(json_object_get(fields->object, "api_key"));
+    size_t texts = json_array_size(q);
+    int cost = texts == 0 ? 1 : texts < INT_MAX ? (int)texts : INT_MAX, limit = 0;
+    switch (clients_admit(&limit, service->clients, key, fields->address, cost)) {
+    case CLIENT_IS_ADMITTED:
+        return 1;
+    case CLIENT_HAS_WRONG_KEY:
+        *answer = endpoints_error(403, "Invalid API key");
+        break;
+    case CLIENT_LACKS_KEY:
+        *answer = endpoints_error(400, "Please contact the server operator to get an API key");
+        break;
+    case CLIENT_IS_TOO_FAST:
+        *answer = endpoints_error(429, "Slowdown: %d per 1 minute", limit);
+        break;
+    }
+    return 0;
 }
 
 json_t *q_field_read(int *is_array, const struct fields *fields, struct answer *answer)

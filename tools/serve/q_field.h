@@ -1,4 +1,4 @@
-/* The field q: the texts of a request. */
+/* The fields api_key and q: who asks, and the texts. */
 #ifndef CLF_TOOLS_SERVE_Q_FIELD_H
 #define CLF_TOOLS_SERVE_Q_FIELD_H
 
@@ -6,6 +6,9 @@
 
 /* Returns 1 for a missing or null field, "", [], and a field that LibreTranslate takes for missing. */
 int field_is_empty(const json_t *value);
+
+/* Checks the key and the limits of the client. Returns 1, or 0 after setting the answer. */
+int request_is_admitted(const struct service *service, const struct fields *fields, struct answer *answer);
 
 /* Returns a new array of the texts; NULL, after setting the answer, if q is unusable.
  *

@@ -28,12 +28,13 @@ struct request {
     int is_too_large;
     double start;
     char shown[200]; /* method and path for the log */
+    char address[CLIENT_ADDRESS_BYTES];
     const char *endpoint;
     unsigned status; /* 0: not answered */
     size_t characters;
     const struct speech_route *route; /* NULL: the request is not about speech */
     const char *rest;                 /* of the path, for the route */
-    struct upload *upload;            /* the body, instead of the members above; NULL: none */
+    struct upload *upload;            /* the body of a request about speech; NULL: none */
 };
 
 /* Lets a browser pass an answer to web pages of the origin. */
@@ -88,6 +89,11 @@ static enum MHD_Result send_answer(const struct server *server, struct MHD_Conne
     }
     if (answer->allow != NULL) {
         MHD_add_response_header(response, "Allow", answer->allow);
+    }
+    if (answer->retry_after > 0) {
+        char seconds[16];
+        snprintf(seconds, sizeof seconds, "%d", answer->retry_after);
+        MHD_add_response_header(response, "Retry-After", seconds);
     }
     if (atomic_load(&server->service->is_stopping)) {
         MHD_add_response_header(response, "Connection", "close");
@@ -159,6 +165,7 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     char line[sizeof request->shown / 4];
     snprintf(line, sizeof line, "%s %s", method, path);
     clf__escape(request->shown, sizeof request->shown, line, strlen(line));
+    client_address(request->address, sizeof request->address, connection);
     if (!begin_upload(server, connection, path, method, request)) {
         return MHD_NO;
     }
@@ -205,9 +212,9 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         *part_size = 0;
         return continues ? MHD_YES : MHD_NO;
     }
-    client_set(connection);
+    client_set(connection, server->service->limits.time);
     struct answer answer = answer_request(server, connection, path, method, request);
-    client_set(NULL);
+    client_set(NULL, 0);
     return send_answer(server, connection, request, &answer);
 }
 
@@ -226,10 +233,14 @@ static void finish(void *user, struct MHD_Connection *connection, void **of_conn
         unsigned status = request->status != 0 ? request->status : CLIENT_IS_GONE;
         metrics_end(server->service->metrics, request->endpoint, status, seconds);
     }
-    if (server->options.logs) {
-        fprintf(stderr, "clformer: %s %u %.1f ms %zu characters%s\n", request->shown, request->status,
-                1e3 * seconds, request->characters,
-                code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", connection lost");
+    if (server->service->log != NULL) {
+        access_log_write(server->service->log,
+                         &(struct access){.request = request->shown,
+                                          .address = request->address,
+                                          .status = request->status,
+                                          .seconds = seconds,
+                                          .characters = request->characters,
+                                          .is_lost = code != MHD_REQUEST_TERMINATED_COMPLETED_OK});
     }
     upload_free(request->upload);
     free(request->body);
@@ -274,7 +285,6 @@ void server_stop(struct server *server, double grace, void (*give_up)(void))
     while (atomic_load(&server->running) > 0 && clf__seconds() < end) {
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NANOSECONDS}, NULL);
     }
-    atomic_store(&server->service->is_given_up, 1);
     give_up();
     MHD_stop_daemon(server->daemon);
     free(server);

@@ -159,7 +159,7 @@ const char *speech_language_name(const char *code)
 static int interrupted(void *user)
 {
     const struct speech_task *task = user;
-    return atomic_load(&task->is_abandoned) || atomic_load(&task->service->is_given_up) || client_is_gone();
+    return atomic_load(&task->is_abandoned) || task->service->request_is_over(NULL);
 }
 
 void speech_task_init(struct speech_task *task, struct service *service, struct speech_model *model)
@@ -287,6 +287,10 @@ struct speech_failure speech_task_failure(const struct speech_task *task, clf_st
     } else if (status == CLF_INTERRUPTED && atomic_load(&task->service->is_stopping)) {
         failure.status = 503;
         snprintf(failure.message, sizeof failure.message, "the server is stopping");
+    } else if (status == CLF_INTERRUPTED && client_is_late()) {
+        failure.status = 504;
+        snprintf(failure.message, sizeof failure.message, "the request takes longer than %.0f s",
+                 task->service->limits.time);
     } else {
         fprintf(stderr, "clformer: a request failed: %s\n", clf_last_error());
         snprintf(failure.message, sizeof failure.message,

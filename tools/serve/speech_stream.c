@@ -98,7 +98,7 @@ static void *run(void *user)
     struct stream *stream = user;
     struct speech_task *task = &stream->job->task;
     struct clf_transcript *transcript = NULL;
-    client_set(stream->connection);
+    client_set(stream->connection, stream->job->task.service->limits.time);
     clf_status status = speech_task_run(task, &transcript);
     clf_transcript_free(transcript);
     if (status == CLF_OK) {
@@ -108,7 +108,7 @@ static void *run(void *user)
         add_event(stream, openai_error_text(failure.status, failure.field, NULL, failure.message));
     }
     speech_task_end(task); /* the turn of the next request */
-    client_set(NULL);
+    client_set(NULL, 0);
     pthread_mutex_lock(&stream->lock);
     stream->is_complete = 1;
     pthread_cond_signal(&stream->changed);

@@ -25,6 +25,7 @@ struct translation_request {
     double confidence; /* of is_auto: 0 to 100 */
     int alternatives;
     const struct language *source, *target;
+    struct route route;
 };
 
 /* Checks that a language is given, as text. */
@@ -96,9 +97,9 @@ static int find_languages(struct translation_request *request, const struct serv
     const char *target = json_string_value(json_object_get(fields->object, "target"));
     request->is_auto = strcasecmp(source, "auto") == 0;
     if (request->is_auto) {
-        request->source = detection_source(&request->confidence, service->languages, request->array, answer);
+        request->source = detection_source(&request->confidence, service->routes, request->array, answer);
     } else {
-        request->source = languages_get(service->languages, source);
+        request->source = routes_get(service->routes, source);
         if (request->source == NULL) {
             *answer = refuse_code(source);
         }
@@ -106,7 +107,7 @@ static int find_languages(struct translation_request *request, const struct serv
     if (request->source == NULL) {
         return 0;
     }
-    request->target = languages_get(service->languages, target);
+    request->target = routes_get(service->routes, target);
     if (request->target == NULL) {
         *answer = refuse_code(target);
     }
@@ -129,10 +130,11 @@ static int check_format(const struct fields *fields, struct answer *answer)
     return 0;
 }
 
-static int check_pair(const struct translation_request *request, struct answer *answer)
+static int find_route(struct translation_request *request, const struct service *service,
+                      struct answer *answer)
 {
     const struct language *source = request->source, *target = request->target;
-    if (languages_are_pair(source, target)) {
+    if (routes_find(&request->route, service->routes, source, target)) {
         return 1;
     }
     *answer = endpoints_error(400, "%s (%s) is not available as a target language from %s (%s)", target->name,
@@ -140,23 +142,47 @@ static int check_pair(const struct translation_request *request, struct answer *
     return 0;
 }
 
+static int check_size(const struct translation_request *request, const struct service *service,
+                      struct answer *answer)
+{
+    size_t texts = json_array_size(request->array), longest = 0, index;
+    size_t most_texts = (size_t)service->limits.texts, most_characters = (size_t)service->limits.characters;
+    size_t lines = texts_count_lines(request->array);
+    json_t *text;
+    json_array_foreach(request->array, index, text)
+    {
+        size_t characters = clf__utf8_count(json_string_value(text), json_string_length(text));
+        longest = characters > longest ? characters : longest;
+    }
+    if (most_texts > 0 && request->is_array && texts > most_texts) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu) exceeds text limit (%zu)", texts,
+                                  most_texts);
+    } else if (most_characters > 0 && longest > most_characters) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu) exceeds text limit (%zu)", longest,
+                                  most_characters);
+    } else if (lines > TEXTS_MOST_LINES) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)", lines,
+                                  TEXTS_MOST_LINES);
+    } else {
+        return 1;
+    }
+    return 0;
+}
+
 /* Checks in the order of LibreTranslate. */
 static int read_request(struct translation_request *request, const struct service *service,
                         const struct fields *fields, struct answer *answer)
 {
+    if (!request_is_admitted(service, fields, answer)) {
+        return 0;
+    }
     request->array = q_field_read(&request->is_array, fields, answer);
     if (request->array == NULL || !check_code(fields, "source", answer) ||
         !check_code(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
         return 0;
     }
-    size_t lines = texts_count_lines(request->array);
-    if (lines > TEXTS_MOST_LINES) {
-        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)", lines,
-                                  TEXTS_MOST_LINES);
-        return 0;
-    }
-    return find_languages(request, service, fields, answer) && check_format(fields, answer) &&
-           check_pair(request, answer);
+    return check_size(request, service, answer) && find_languages(request, service, fields, answer) &&
+           check_format(fields, answer) && find_route(request, service, answer);
 }
 
 /* The result for the texts, or for the only text of a request whose q is a string. */
@@ -199,24 +225,61 @@ static struct answer fail(const struct service *service, clf_status status)
     if (status == CLF_INTERRUPTED && atomic_load(&service->is_stopping)) {
         return endpoints_error(503, "The server is stopping");
     }
+    if (status == CLF_INTERRUPTED && client_is_late()) {
+        return endpoints_error(504, "The request takes longer than %.0f s; send less text",
+                               service->limits.time);
+    }
     fprintf(stderr, "clformer: a request failed: %s\n", clf_last_error());
     return endpoints_error(500, "The translation failed; the server's log has the reason");
 }
 
-static struct answer run(struct service *service, const struct translation_request *request)
+/* Not 503 or 429, after which Weblate does not use a server for half an hour. */
+static struct answer refuse_busy(const struct service *service)
 {
-    struct texts texts = {request->array, request->source, request->target};
-    json_t *best = NULL, *others = NULL;
-    clf_status status = CLF_OK;
-    if (request->source == request->target) {
-        best = json_incref(request->array);
-        others = request->alternatives > 0 ? empty_lists(request) : NULL;
-    } else {
-        status = texts_translate(&best, service->pool, &texts);
-        if (status == CLF_OK && request->alternatives > 0) {
-            status = texts_alternatives(&others, service->pool, &texts, request->alternatives, best);
+    if (client_is_gone() || client_is_late() || atomic_load(&service->is_stopping)) {
+        return fail(service, CLF_INTERRUPTED);
+    }
+    return endpoints_error(504, "The server is busy; try again later");
+}
+
+/* Translates the texts, and finds alternatives if they are asked for. */
+static clf_status translate_texts(json_t **best, json_t **others, const struct translation_request *request)
+{
+    const struct route *route = &request->route;
+    const struct texts texts = {request->array, route};
+    json_t *before = NULL;
+    clf_status status = texts_translate(best, &before, &texts);
+    if (status == CLF_OK && request->alternatives > 0) {
+        if (route->count == 0) {
+            *others = empty_lists(request);
+        } else {
+            const struct hop *last = &route->hops[route->count - 1];
+            status = texts_alternatives(others, before, last, request->alternatives, *best);
         }
     }
+    json_decref(before);
+    return status;
+}
+
+/* Estimates the tokens of the texts from above for most languages. */
+static int64_t estimate_tokens(const json_t *array)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        bytes += (int64_t)json_string_length(json_array_get(array, i));
+    }
+    return bytes / 3 + (int64_t)json_array_size(array);
+}
+
+static struct answer run(struct service *service, const struct translation_request *request)
+{
+    json_t *best = NULL, *others = NULL;
+    int64_t tokens = estimate_tokens(request->array);
+    if (!gate_enter(service->gate, tokens, service->limits.wait, service->request_is_over)) {
+        return refuse_busy(service);
+    }
+    clf_status status = translate_texts(&best, &others, request);
+    gate_leave(service->gate, tokens);
     if (status != CLF_OK) {
         json_decref(best);
         return fail(service, status);

@@ -16,7 +16,7 @@ enum verb_ranks {
     AS_RANKS   /* the ranks work together */
 };
 
-/* A verb; `run` gets the arguments from the verb on. */
+/* A verb; `run` receives the arguments, starting with the verb. */
 struct verb {
     const char *name;
     const char *summary;
@@ -42,9 +42,17 @@ int verb_bleu(int argc, char **argv);
 int verb_wer(int argc, char **argv);
 int verb_serve(int argc, char **argv);
 
+/* The values of a flag that may be repeated. */
+enum { MOST_FLAG_VALUES = 64 };
+struct flag_values {
+    const char *items[MOST_FLAG_VALUES];
+    int count;
+};
+
 /* Flags with the same meaning in every verb. */
 struct flags {
     const char *model;
+    struct flag_values models; /* serve */
     const char *device;
     const char *output;
     const char *target; /* the translation for attend */
@@ -92,8 +100,9 @@ struct flags {
     /* bleu, wer */
     int words, lower_case;
     /* serve */
-    const char *host, *cors;
+    const char *host, *cors, *keys, *access_log;
     int port, grace, max_body, max_upload, metrics;
+    int needs_key, most_requests, most_characters, most_texts, most_queued, wait, time_limit;
     /* Remaining arguments. */
     char **operands;
     int operand_count;
@@ -124,6 +133,7 @@ enum {
     TAKES_REFERENCES = 1 << 18, /* lines to compare with */
     TAKES_REPORT = 1 << 19,     /* devices */
     TAKES_SERVE = 1 << 20,
+    TAKES_MODELS = 1 << 21, /* -m with several models */
 };
 
 /* Parses the arguments of a verb. Returns -1 to continue, or an exit status after --help or after reporting
@@ -153,8 +163,8 @@ struct setup {
 /* Opens the device and the model. --verbose prints the device and enables profiling. Returns an exit status;
  * on failure nothing is left open. */
 int setup_open(struct setup *setup, const struct flags *flags);
-/* Opens the devices that flags->device names and loads the model on each. A device that fails is skipped with
- * a warning unless all fail. */
+/* Opens the devices that flags->device names and, if flags->model is set, loads the model on each. A device
+ * that fails is skipped with a warning unless all fail. */
 int setup_open_several(struct setup *setup, const struct flags *flags);
 /* Creates a translator over the setup's models with the options of flags->translate. */
 clf_status setup_translator(struct clf_translator **out, const struct setup *setup,
@@ -201,6 +211,11 @@ void log_to_stderr(const struct flags *flags);
  * SIGHUP set a flag that stops the work, except signals that the parent process ignored; otherwise they end
  * the process. */
 void signals_catch(int stops_work);
+/* Makes SIGHUP a request to open log files again, in place of one to stop; call it
+ * after signals_catch(). */
+void signals_keep_hangup(void);
+/* Returns 1 once for each SIGHUP, or for several that arrive together. */
+int signals_take_hangup(void);
 /* Call at the end of standard input. When Open MPI's mpirun is stopped, it closes the standard input of its
  * ranks and sends SIGCONT, but SIGTERM only a second later; waits for that signal, because the input may be
  * truncated. */

@@ -7,6 +7,7 @@
 enum flag_kind {
     FLAG_SWITCH,
     FLAG_TEXT,
+    FLAG_LIST, /* a text; the flag may be repeated */
     FLAG_COUNT,
     FLAG_CHOICE,
     FLAG_REAL, /* this and the following kinds: numbers, each with a different range */

@@ -14,6 +14,7 @@
 
 static atomic_int interrupted;          /* signal that interrupted the process, or 0 */
 static atomic_int continued;            /* SIGCONT has arrived */
+static atomic_int hung_up;              /* SIGHUP has arrived, see signals_keep_hangup() */
 static int is_pipe_known, ends_by_pipe; /* SIGPIPE was not ignored at the start of the process */
 static int is_output_closed;            /* the reader of standard output is gone */
 
@@ -33,14 +34,26 @@ static void note_continued(int signal_number)
     continued = 1;
 }
 
+static void note_hangup(int signal_number)
+{
+    (void)signal_number;
+    atomic_store(&hung_up, 1);
+}
+
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 enum { STOPS = sizeof stops / sizeof *stops };
-static int is_caught[STOPS];
+static int is_caught[STOPS], keeps_hangup;
+
+static void (*handler_of(int i))(int)
+{
+    return keeps_hangup && stops[i] == SIGHUP ? note_hangup : ask_to_stop;
+}
 
 static void catch_stop(int i)
 {
-    struct sigaction action = {.sa_handler = ask_to_stop,
-                               .sa_flags = (int)SA_RESETHAND}; /* a second signal ends the process */
+    struct sigaction action = {.sa_handler = handler_of(i)};
+    /* A second signal to stop ends the process. */
+    action.sa_flags = action.sa_handler == ask_to_stop ? (int)SA_RESETHAND : (int)SA_RESTART;
     sigaction(stops[i], &action, NULL);
 }
 
@@ -50,7 +63,7 @@ static void catch_again(void)
 {
     for (int i = 0; i < STOPS; i++) {
         struct sigaction now;
-        if (is_caught[i] && sigaction(stops[i], NULL, &now) == 0 && now.sa_handler != ask_to_stop) {
+        if (is_caught[i] && sigaction(stops[i], NULL, &now) == 0 && now.sa_handler != handler_of(i)) {
             catch_stop(i);
         }
     }
@@ -59,7 +72,8 @@ static void catch_again(void)
 void signals_catch(int stops_work)
 {
     for (int i = 0; stops_work && i < STOPS; i++) {
-        struct sigaction old; /* nohup ignores SIGHUP, a shell without job control SIGINT */
+        struct sigaction old; /* inherited: nohup ignores SIGHUP, a shell without job control ignores SIGINT
+                                 in the background */
         is_caught[i] = sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN;
         if (is_caught[i]) {
             catch_stop(i);
@@ -74,6 +88,22 @@ void signals_catch(int stops_work)
         is_pipe_known = 1;
         ends_by_pipe = pipes.sa_handler != SIG_IGN;
     }
+}
+
+void signals_keep_hangup(void)
+{
+    keeps_hangup = 1;
+    for (int i = 0; i < STOPS; i++) {
+        if (stops[i] == SIGHUP) {
+            is_caught[i] = 1; /* also with nohup */
+            catch_stop(i);
+        }
+    }
+}
+
+int signals_take_hangup(void)
+{
+    return atomic_exchange(&hung_up, 0);
 }
 
 int signals_interrupted(void *unused)

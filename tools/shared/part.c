@@ -171,7 +171,7 @@ struct older {
     long long bytes, size; /* recorded size and size of the file */
 };
 
-/* Reads the record if there is one; fails for a file of the name that is no record. */
+/* Reads the record if it exists; fails if a file with its name is not a record. */
 static clf_status read_older(struct older *out, const struct part *part)
 {
     const char *const sentence = "%s: is not a record of clformer; move it, or choose another output";

@@ -28,7 +28,7 @@ static double number_of(const json_t *line, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* Removes the updates from `update` on, which are repeated by a resumed run. */
+/* Removes `update` and all later updates, which a resumed run repeats. */
 static void go_back(struct train_history *history, int64_t update)
 {
     while (history->count > 0 && history->points[history->count - 1].update >= update) {

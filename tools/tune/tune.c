@@ -210,7 +210,7 @@ static int passes_selftest(struct clf_device *device, enum clf__tunable tunable)
     return 1;
 }
 
-/* Measures the model on two devices with different choices, 0 and `value`. */
+/* Measures `model`, whose device uses choice 0, against `other`, whose device uses choice `value`. */
 static clf_status measure_models(struct tune *tune, struct clf_model *model, struct clf_model *other,
                                  int value, const char *name, struct tune_result results[2])
 {
@@ -256,7 +256,7 @@ static clf_status tune_choice(struct tune *tune, enum clf__tunable tunable)
     struct setup other;
     char word[CLF__TUNABLE_TEXT];
     clf__tunable_text(word, tunable, value);
-    if (open_setup(tune, &other, &tuning) != EXIT_DONE) { /* the callee reported the failure */
+    if (open_setup(tune, &other, &tuning) != EXIT_DONE) { /* open_setup() has reported the failure */
         if (signals_interrupted(NULL)) {
             return CLF_INTERRUPTED;
         }

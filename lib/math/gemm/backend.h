@@ -70,8 +70,9 @@ clf_status clf__weight_check_values(const struct clf__weight_stream *stream, con
 
 struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 
-/* Returns the rows per group of a CPU variant, for CLF__TUNABLE_CPU_GROUPS groups per core: few groups,
- * because each group makes a pass over the panel, of equal size, so that all finish at the same time. */
+/* Returns the number of rows per group of a CPU variant, for CLF__TUNABLE_CPU_GROUPS groups per core. There
+ * are few groups, because each makes a pass over the panel; they have equal sizes, so that all finish at the
+ * same time. */
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps);
 

@@ -87,7 +87,7 @@ struct clf__weight_layout {
     int panel, group;
 };
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
-/* Returns the bytes of a weight on a device. */
+/* Returns the size in bytes of a weight on a device. */
 size_t clf__weight_bytes(struct clf_device *device, enum clf__precision precision, int outputs, int inputs);
 
 enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };

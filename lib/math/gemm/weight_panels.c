@@ -8,7 +8,7 @@
 /* Bytes that are packed at a time, few enough to stay in a cache. */
 enum { STAGING_BYTES = 1 << 20 };
 
-/* Returns the bytes of one panel: the inputs of CLF__PANEL outputs, and the tail. */
+/* Returns the size in bytes of one panel: the inputs of CLF__PANEL outputs, and the tail. */
 static size_t panel_bytes(const struct clf__packing *packing, int inputs)
 {
     return clf__packed_inputs(packing, inputs) * CLF__PANEL * packing->bytes + packing->tail;

@@ -35,10 +35,11 @@ struct clf__front_end_input {
 struct clf__front_end_kind {
     /* Returns the number of rows for a source with this many tokens or frames. */
     int (*rows)(int count);
-    /* Returns the floats of scratch memory for sequences of at most this many frames. NULL: no scratch. */
+    /* Returns the number of floats of scratch memory for sequences of at most this many frames. NULL: no
+     * scratch. */
     int64_t (*scratch)(int d_model, int feature_size, int frames);
-    /* Returns the floats that training records for the backward pass, including scratch memory, for frames
-     * that become this many rows. NULL: no record. */
+    /* Returns the number of floats that training records for the backward pass, including scratch memory, for
+     * frames that become this many rows. NULL: no record. */
     int64_t (*record)(int d_model, int feature_size, int frames, int rows);
     /* Computes y = FrontEnd(input) + table[positions]; table.buffer NULL: no positions. */
     clf_status (*forward)(struct clf__tensor y, /* (N, D) */

@@ -63,20 +63,20 @@ enum { CLF__DECODER_ADDRESSES = 42 };
 clf_status clf__decoder_layers_store_addresses(
     struct clf__tensor *addresses, /* (layers, CLF__DECODER_ADDRESSES) i32 */
     const struct clf__layer *layers, const struct clf__mixer_state *states, /* of each layer */
-    const struct clf__tensor *memory /* memory of each layer, as in its call */);
+    const struct clf__tensor *memory /* `memory` of each layer's clf__layer_call */);
 
 /* Runs a layer with one launch per op. workspace->x is input and output. With post-norm,
  * workspace->rounded holds the same rows, rounded. */
 clf_status clf__layer_forward(const struct clf__layer *layer, const struct clf__workspace *workspace,
                               const struct clf__layer_call *call);
 
-/* Runs a decoder's layers, each with its call. workspace->x is input and output. If the device supports
- * it, a step of few rows runs several layers in one launch (the same bits). */
+/* Runs a decoder's layers, layer i with calls[i]. workspace->x is input and output. If the device supports
+ * it, a step of few rows runs several layers in one launch, with bit-identical results. */
 clf_status clf__decoder_layers_forward(const struct clf__layer *layers, int count,
                                        const struct clf__workspace *workspace,
                                        const struct clf__layer_call *calls);
 
-/* Returns how many of these layers, from the first one on, run in one launch (cl/layers/decoder_layer.cl)
+/* Returns how many of these layers, counted from the first, run in one launch (cl/layers/decoder_layer.cl)
  * for a step of few rows; 0: one launch per op. */
 int clf__decoder_layers_together(const struct clf__layer *layers, int count, int rows,
                                  const struct clf__layer_call *calls);

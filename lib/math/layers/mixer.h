@@ -43,13 +43,12 @@ struct clf__mixer_state {
 
 /* One step: a new row for each of R hypotheses. */
 struct clf__mixer_step {
-    struct clf__tensor cache_rows; /* (1, R) i32: the cache row of each hypothesis */
-    struct clf__tensor parents;    /* (1, R) i32: the cache rows of their parents in the previous step */
-    struct clf__tensor positions;  /* (1, R) i32: the number of earlier rows of each hypothesis */
-    struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
+    struct clf__tensor cache_rows;         /* (1, R) i32: the cache row of each hypothesis */
+    struct clf__tensor parents;            /* (1, R) i32: the cache row of each parent in the previous step */
+    struct clf__tensor positions;          /* (1, R) i32: the number of earlier rows of each hypothesis */
+    struct clf__tensor relative;           /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
     const struct clf__mixer_state *shared; /* state shared by all layers */
-    int buffer_index;                      /* buffer index: 1, 0, 1, ..., from the first step of a session
-                                            * on */
+    int buffer_index;                      /* alternates 1, 0, 1, ... from the first step of a session */
     double pairs;                /* pairs of a row and a row that it sees, for the profile; 0: not counted */
     int most_keys;               /* most keys that a row sees; 0: not known */
     struct clf__tensor partials; /* as in clf__attention_call */

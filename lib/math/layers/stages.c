@@ -72,7 +72,7 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
            same_heads(&layer->cross_attention.heads, heads);
 }
 
-/* Returns the bytes between rows of a matrix with this many columns. */
+/* Returns the number of bytes between rows of a matrix with this many columns. */
 static int row_bytes(enum clf__stage_rows rows, int columns, enum clf__precision precision)
 {
     if (rows < CLF__ROWS_FLOATS) {
@@ -115,7 +115,7 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
     return words;
 }
 
-/* Returns the floats of a layer's vectors, including those that it does not have. */
+/* Returns the number of floats of a layer's vectors, including vectors that the layer does not have. */
 static int64_t count_vectors(const struct clf__layer *layer)
 {
     const struct clf__linear *linears[LINEARS];

@@ -74,15 +74,15 @@ struct clf__attention_call {
                                  * buffer NULL: not requested */
     int weight_heads;
     struct clf__tensor partials; /* (1, clf__attention_partials()) floats of scratch, with which several
-                                  * groups can share the keys of a query (same bits): for decoder layers in
-                                  * one launch, and for few queries in the GPU variant; buffer NULL or too
-                                  * small: one group per query */
+                                  * groups can share the keys of a query without changing the result: for
+                                  * decoder layers in one launch, and for few queries in the GPU variant;
+                                  * buffer NULL or too small: one group per query */
     struct clf__dropout dropout; /* dropout of the probabilities in training, only in the fused variant.
                                   * The mask has row query row * H + head, and the position of the key in
                                   * its sequence as column */
     int few_queries; /* set by decoding steps, whose sequences have few queries: keys are not packed, and a
-                      * group of the GPU variant computes one query. Not derived from max_queries, because a
-                      * sequence must have the same bits in every batch */
+                      * group of the GPU variant computes one query. max_queries cannot decide this, because
+                      * the results of a sequence must be bit-identical in every batch */
     const struct clf__global_blocks *blocks;    /* blocks of the global tokens; NULL: none */
     const struct clf__attention_window *window; /* for clf__attention_local_forward(); else NULL */
     enum clf__precision precision; /* precision of the layer's weights. Except for fp32, devices with matrix
@@ -92,13 +92,14 @@ struct clf__attention_call {
 
 /* Returns the number of parts of this many keys. */
 int clf__attention_parts(int keys);
-/* Returns the floats that hold the sums of all parts for these rows of queries; 0 if there is one part. */
+/* Returns the number of floats that hold the sums of all parts for this many query rows; 0 if there is one
+ * part. */
 int64_t clf__attention_partials(const struct clf__heads *heads, int rows, int max_keys);
-/* Returns the most rows for which groups of the GPU variant share the keys of a query; more rows have
- * enough groups to occupy the device. */
+/* Returns the maximum number of rows for which groups of the GPU variant share the keys of a query; more rows
+ * have enough groups to occupy the device. */
 int clf__attention_split_rows(const struct clf_device *device, const struct clf__heads *heads);
-/* Returns the parts into which groups of the GPU variant split the keys in a launch; 1: one group per
- * query. */
+/* Returns the number of parts into which groups of the GPU variant split the keys in a launch; 1: one group
+ * per query. */
 int clf__attention_split(const struct clf_device *device, const struct clf__heads *heads, int rows,
                          int max_keys, struct clf__tensor partials);
 
@@ -118,7 +119,7 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
  * capabilities select the variant: fused (one pass, no score matrix) or batched (GEMMs around a masked
  * softmax, needs scratch).
  *
- * Bits do not depend on the rest of the batch (fused variant). */
+ * With the fused variant, the results of a sequence are bit-identical in every batch. */
 clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * value_width) */
                                   struct clf__tensor q, /* (query rows, H * K) */
                                   struct clf__tensor k, /* (key rows, H * K) */
@@ -142,7 +143,8 @@ int clf__attention_reads_halves(const struct clf_device *device, const struct cl
 
 /* Computes the mean over the first `heads` heads of each query's probabilities. Hidden keys, columns beyond
  * the keys of a sequence, and queries without visible keys get zeros; keys beyond the columns of y are
- * ignored. Of the masks, only hidden keys are supported. Bits do not depend on the rest of the batch. */
+ * ignored. Of the masks, only hidden keys are supported. The results of a sequence are bit-identical in every
+ * batch. */
 clf_status clf__attention_weights_forward(struct clf__tensor y,                       /* (query rows, keys) */
                                           struct clf__tensor q, struct clf__tensor k, /* may be halves */
                                           int heads, const struct clf__attention_call *call);
@@ -165,7 +167,7 @@ struct clf__attention_gradients {
     struct clf__tensor relative; /* (H, 2 R + 1), added to; buffer NULL: not wanted */
     struct clf__tensor scratch;  /* (1, n) floats */
 };
-/* Returns the floats of scratch for a batch of these sizes; relative_width: 2 R + 1, or 0. */
+/* Returns the number of floats of scratch for a batch of these sizes; relative_width: 2 R + 1, or 0. */
 size_t clf__attention_backward_scratch(const struct clf__heads *heads, int query_rows, int sequences,
                                        int relative_width);
 

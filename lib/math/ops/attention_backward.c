@@ -156,7 +156,7 @@ static clf_status launch_all(const struct operands *operands)
     return CLF_OK;
 }
 
-/* Adds the gradients of the relative term over the sequences. */
+/* Sums the gradients of the relative bias over the sequences. */
 static clf_status add_relative(const struct operands *operands)
 {
     const struct clf__attention_gradients *gradients = operands->gradients;

@@ -37,7 +37,7 @@ struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int
 struct clf__tensor clf__tensor_packed(struct clf__tensor tensor, int rows, int columns);
 struct clf__tensor clf__tensor_floats(struct clf__buffer *buffer, int rows, int columns);
 
-/* Reinterprets the memory as packed 16-bit elements, CLF__BF16 or CLF__F16, from the same first element on;
+/* Reinterprets the memory as packed 16-bit elements, CLF__BF16 or CLF__F16, starting at the same element;
  * rows have an even number of elements. CLF__F32 returns the view unchanged. */
 struct clf__tensor clf__tensor_as(struct clf__tensor tensor, enum clf__type type);
 

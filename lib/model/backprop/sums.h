@@ -1,5 +1,5 @@
 /* The gradients of an update: the sum over micro-batches on all ranks, in the order of
- * runtime/cluster/tree.h. The bits do not depend on the number of ranks. */
+ * runtime/cluster/tree.h. The sums are bit-identical for any number of ranks. */
 #ifndef CLF_BACKPROP_SUMS_H
 #define CLF_BACKPROP_SUMS_H
 

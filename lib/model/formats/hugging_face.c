@@ -15,7 +15,7 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return clf__tokenizer_load(out, folder, &options);
 }
 
-/* Replaces the type of the weights if the object has a type; returns 0 if out of memory. */
+/* Replaces the type of the weights if the object has this key; returns 0 if out of memory. */
 static int set_type(json_t *object, const char *key, const char *type)
 {
     return !json_is_string(json_object_get(object, key)) ||

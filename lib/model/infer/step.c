@@ -103,7 +103,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     return clf__upload_send_later(upload);
 }
 
-/* Returns a view of part of the results, from element `offset` on. */
+/* Returns a view of part of the results, starting at element `offset`. */
 static struct clf__tensor results_view(const struct clf__session *session, enum clf__type type, int rows,
                                        int columns, int offset)
 {

@@ -51,8 +51,7 @@ struct clf__pickle_machine {
     int node_capacity, cell_capacity, tensor_capacity, stack_capacity, mark_capacity;
 };
 
-/* Return an error that names the file: for a damaged pickle, and for one that only other programs can read.
- */
+/* Return an error that names the file: for a damaged pickle, and for a valid one that is not supported. */
 clf_status clf__pickle_damaged(const struct clf__pickle_machine *machine, const char *what);
 clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const char *what);
 /* Returns the error for a pickle that does not end before `end`. */

@@ -44,8 +44,8 @@ struct clf__tree_options {
     size_t bucket, share; /* maximum floats of a bucket, and of a rank's share of a bucket */
 };
 
-/* Returns the floats in the shares of the ranks before `rank`; with the number of ranks, the length of a
- * bucket. */
+/* Returns the number of floats in the shares of the ranks before `rank`; with the number of ranks, the length
+ * of a bucket. */
 size_t clf__tree_shares_before(const size_t *shares, int rank);
 
 /* Rounds values to bf16. */

@@ -264,7 +264,8 @@ clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct
         clf__tuning_file_free(&file);
     }
     if (*is_tuned) {
-        clf__log(CLF_LOG_INFO, "device %d \"%s\" is tuned by %s", info->index, info->name, path);
+        clf__log(CLF_LOG_INFO, "device %d \"%s\": using tuned settings from %s", info->index, info->name,
+                 path);
     }
     clf__free(path);
     return status;

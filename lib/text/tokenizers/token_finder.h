@@ -20,7 +20,7 @@ struct clf__finder_token {
 
 /* A set of tokens to find; zero-initialise to an empty set. */
 struct clf__token_finder {
-    struct clf__finder_token *items; /* sorted by bytes; of equal texts, the lower id last */
+    struct clf__finder_token *items; /* sorted by bytes; among equal texts, the lower id is last */
     int count, capacity;
     int first[256 + 1];             /* index of the first item for each first byte */
     uint64_t pairs[(1 << 16) / 64]; /* one bit for each pair of first two bytes */

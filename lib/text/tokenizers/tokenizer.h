@@ -94,7 +94,7 @@ const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenize
  * `is_tokenized` the line is tokens separated by white space (--tokens). */
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                  const char *text, size_t size, int target, int is_tokenized);
-/* Encodes a source with a framing of this tokenizer. */
+/* Encodes a source with a framing that clf__tokenizer_frame() created. */
 clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__ids *ids,
                                         const char *text, size_t size, int is_tokenized);

@@ -34,8 +34,8 @@ clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, i
 clf_status clf__vocabulary_read(struct clf__token_list *out, const char *path);
 void clf__vocabulary_free(struct clf__vocabulary *vocabulary);
 
-/* Builds a vocabulary from tokens that were read from `path`, and empties the list. Of equal tokens the first
- * is found. */
+/* Builds a vocabulary from tokens that were read from `path`, and empties the list. If a token occurs twice,
+ * its first id is found. */
 clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__token_list *tokens,
                                 const char *path);
 

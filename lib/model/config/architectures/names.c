@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 
-/* Sinusoids, which are computed instead, and remnants of old fairseq versions. */
+/* Sinusoids, which are computed instead of read, and leftovers of old fairseq versions. */
 static const char *const frozen[] = {".embed_positions.weight", ".embed_positions.weights", "coder.version",
                                      NULL};
 

@@ -25,7 +25,7 @@ struct clf__trie_token {
     int32_t id;
 };
 
-/* Builds a trie from tokens in any order, which it sorts; of equal texts, the higher id is kept. */
+/* Builds a trie from tokens in any order, which it sorts; if texts are equal, the higher id is kept. */
 clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_token *tokens, size_t count);
 void clf__trie_free(struct clf__trie *trie);
 

@@ -10,13 +10,13 @@
 /* The rules for reading a file, which differ in ignored lines and in duplicate pairs. */
 enum clf__pairs_kind {
     /* BlenderbotSmallTokenizer: ignores the first line (a version), blank lines and a last line without a
-     * line end. The last of equal pairs applies. */
+     * line end. If a pair occurs twice, the last one applies. */
     CLF__PAIRS_TRANSFORMERS,
     /* subword-nmt 0.3.8 and its copy in argostranslate 1.11: the first line may be a version, 0.1 or 0.2; all
-     * other lines are pairs. The first of equal pairs applies. */
+     * other lines are pairs. If a pair occurs twice, the first one applies. */
     CLF__PAIRS_SUBWORD_NMT,
-    /* FSMTTokenizer: ignores a third column, blank lines and a last line without a line end. The last of
-     * equal pairs applies. Tokens that end a word end with </w>; no token has @@. */
+    /* FSMTTokenizer: ignores a third column, blank lines and a last line without a line end. If a pair occurs
+       twice, the last one applies. Tokens that end a word end with </w>; no token has @@. */
     CLF__PAIRS_FASTBPE
 };
 

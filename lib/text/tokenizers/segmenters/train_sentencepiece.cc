@@ -249,8 +249,8 @@ clf_status learn(Job *job)
     return trained.ok() ? CLF_OK : explain(training, trained.ToString());
 }
 
-/* Serialises training: the library does not document that its trainer is reentrant, and an abandoned one may
- * still run. */
+/* Serialises training: SentencePiece does not document its trainer as reentrant, and an abandoned thread may
+ * still be training. */
 std::mutex one_at_a_time;
 
 clf_status try_to_learn(Job *job) noexcept
