@@ -177,6 +177,9 @@ static void test_openai_errors(void **state)
     check_error("language=xx", 400,
                 "\"message\":\"language: xx is unknown; use a code of ISO 639-1, such as fr\"," INVALID
                 "\"param\":\"language\",\"code\":null");
+    check_error("language=fr", 400,
+                "\"message\":\"language: the model tiny does not have fr\"," INVALID
+                "\"param\":\"language\",\"code\":null");
     check_error("timestamp_granularities[]=line", 400,
                 "\"message\":\"timestamp_granularities: must be word or segment, not line\"," INVALID
                 "\"param\":\"timestamp_granularities\",\"code\":null");
@@ -269,9 +272,9 @@ static void test_whisper_cpp(void **state)
     json_decref(object);
     json_decref(command);
     post("/inference", "file",
-         "temperature=1&response_format=verbose_json&language=fr&offset_t=500&duration=1000");
-    assert_non_null(strstr(last.body, "\"language\":\"french\""));
-    assert_non_null(strstr(last.body, "\"detected_language\":\"french\""));
+         "temperature=1&response_format=verbose_json&language=de&offset_t=500&duration=1000");
+    assert_non_null(strstr(last.body, "\"language\":\"german\""));
+    assert_non_null(strstr(last.body, "\"detected_language\":\"german\""));
     post("/inference", "files", "");
     assert_int_equal(last.status, 400);
     assert_string_equal(last.body, "{\"error\":\"no 'file' field in the request\"}");

@@ -22,7 +22,8 @@ struct parameters {
 
 struct answer asr_problem(unsigned status, const char *message)
 {
-    if (status >= 500 || status == 413) { /* Bazarr would save a message as a subtitle */
+    if (status >= 500 || status == 401 || status == 413 ||
+        status == 429) { /* Bazarr would save a message as a subtitle */
         int closes = status >= 500;
         return (struct answer){.status = status, .text = closes ? NULL : strdup(""), .closes = closes};
     }

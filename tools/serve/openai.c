@@ -13,7 +13,7 @@
 #include "serve/speech_stream.h"
 #include "shared/results.h"
 
-enum { SHOWN_BYTES = 64 };
+enum { SHOWN_BYTES = 64, RETRY_SECONDS = 10 };
 
 /* --- Errors --- */
 
@@ -38,7 +38,10 @@ struct answer openai_error(unsigned status, const char *field, const char *code,
 
 struct answer openai_problem(unsigned status, const char *message)
 {
-    return openai_error(status, NULL, NULL, "%s", message);
+    const char *code = status == 401 ? "invalid_api_key" : status == 429 ? "rate_limit_exceeded" : NULL;
+    struct answer answer = openai_error(status, NULL, code, "%s", message);
+    answer.retry_after = status == 429 ? RETRY_SECONDS : 0;
+    return answer;
 }
 
 static struct answer openai_failure(const struct speech_task *task, clf_status status)

@@ -145,7 +145,7 @@ static int begin_upload(const struct server *server, struct MHD_Connection *conn
         return 1;
     }
     const struct upload_limits limits = {server->options.max_upload, server->options.max_body};
-    return speech_route_upload(&request->upload, request->route, connection, &limits);
+    return speech_route_upload(&request->upload, request->route, server->service, connection, &limits);
 }
 
 /* Begins a request whose headers are complete. A body that is announced as too large is not read. */

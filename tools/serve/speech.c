@@ -281,6 +281,11 @@ struct speech_failure speech_task_failure(const struct speech_task *task, clf_st
         failure.status = 400;
         failure.field = "prompt";
         keep_message(&failure, task->path);
+    } else if (status == CLF_BAD_ARGUMENT && task->transcriber == NULL && task->options.language != NULL) {
+        failure.status = 400;
+        failure.field = "language";
+        snprintf(failure.message, sizeof failure.message, "language: the model %s does not have %s",
+                 task->model->name, task->options.language);
     } else if (status == CLF_INTERRUPTED && client_is_gone()) {
         failure.status = CLIENT_IS_GONE;
         snprintf(failure.message, sizeof failure.message, "the client has closed the connection");

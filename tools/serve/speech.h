@@ -68,7 +68,7 @@ void speech_task_end(struct speech_task *task);
 /* Why a transcription failed, for its client. */
 struct speech_failure {
     unsigned status;   /* HTTP */
-    const char *field; /* the field at fault: "file" or "prompt"; NULL: none */
+    const char *field; /* the field at fault: "file", "prompt" or "language"; NULL: none */
     char message[512];
 };
 /* Describes the failure of a function above, directly after it; prints those that the client did not

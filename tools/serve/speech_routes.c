@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "serve/asr.h"
+#include "serve/client.h"
 #include "serve/openai.h"
 #include "serve/whisper_cpp.h"
 
@@ -55,10 +57,41 @@ const char *speech_route_name(const struct speech_route *route)
     return route->path;
 }
 
-int speech_route_upload(struct upload **out, const struct speech_route *route,
+/* Checks the key of a request, a bearer token, and counts the request. Returns the HTTP status and the
+ * message of a refusal, or 0. */
+static unsigned refuse(const char **message, const struct service *service, struct MHD_Connection *connection,
+                       int cost)
+{
+    static const char scheme[] = "Bearer ";
+    const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+    int has_token = value != NULL && strncasecmp(value, scheme, strlen(scheme)) == 0;
+    char address[CLIENT_ADDRESS_BYTES];
+    int limit;
+    client_address(address, sizeof address, connection);
+    switch (
+        clients_admit(&limit, service->clients, has_token ? value + strlen(scheme) : NULL, address, cost)) {
+    case CLIENT_IS_ADMITTED:
+        break;
+    case CLIENT_HAS_WRONG_KEY:
+    case CLIENT_LACKS_KEY:
+        *message = "Incorrect API key provided";
+        return 401;
+    case CLIENT_IS_TOO_FAST:
+        *message = "Rate limit reached for requests";
+        return 429;
+    }
+    return 0;
+}
+
+int speech_route_upload(struct upload **out, const struct speech_route *route, const struct service *service,
                         struct MHD_Connection *connection, const struct upload_limits *limits)
 {
+    const char *message;
     *out = route->post != NULL ? upload_create(connection, route->part, limits) : NULL;
+    unsigned status = *out != NULL ? refuse(&message, service, connection, 1) : 0;
+    if (status != 0) {
+        upload_refuse(*out, status, message);
+    }
     return route->post == NULL || *out != NULL;
 }
 
@@ -74,7 +107,9 @@ struct answer speech_route_answer(struct service *service, const struct speech_r
 {
     int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
     if (route->get != NULL && is_get) {
-        return route->get(service, request);
+        const char *message;
+        unsigned status = refuse(&message, service, request->connection, 0);
+        return status != 0 ? route->problem(status, message) : route->get(service, request);
     }
     if (request->upload == NULL) {
         if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */

@@ -19,8 +19,9 @@ struct speech_request {
 const struct speech_route *speech_route_find(const char *path, const char **rest);
 /* Returns the path of an endpoint. */
 const char *speech_route_name(const struct speech_route *route);
-/* Prepares for the body of a POST; *out is NULL if the endpoint has only GET. Returns 0 if out of memory. */
-int speech_route_upload(struct upload **out, const struct speech_route *route,
+/* Prepares for the body of a POST, which is ignored if the client is not admitted; *out is NULL if the
+ * endpoint has only GET. Returns 0 if out of memory. */
+int speech_route_upload(struct upload **out, const struct speech_route *route, const struct service *service,
                         struct MHD_Connection *connection, const struct upload_limits *limits);
 struct answer speech_route_answer(struct service *service, const struct speech_route *route,
                                   const char *method, struct speech_request *request);

@@ -45,7 +45,7 @@ struct upload {
 static const char not_understood[] = "the body of the request cannot be parsed";
 static const char not_stored[] = "the server cannot store the recording; the server's log has the reason";
 
-static void fail(struct upload *upload, unsigned status, const char *problem)
+void upload_refuse(struct upload *upload, unsigned status, const char *problem)
 {
     if (upload->problem == NULL) {
         upload->status = status;
@@ -59,19 +59,19 @@ static void add_value(struct upload *upload, const char *name, const char *value
     json_t *values = json_object_get(upload->fields, name);
     json_t *string = memchr(value, '\0', size) == NULL ? json_stringn(value, size) : NULL;
     if (string == NULL) {
-        fail(upload, 400, "a field is not UTF-8 text");
+        upload_refuse(upload, 400, "a field is not UTF-8 text");
         return;
     }
     if (values == NULL) {
         values = json_array();
         if (values == NULL || json_object_set_new(upload->fields, name, values) != 0) {
             json_decref(string);
-            fail(upload, 400, "the name of a field is not UTF-8 text");
+            upload_refuse(upload, 400, "the name of a field is not UTF-8 text");
             return;
         }
     }
     if (json_array_append_new(values, string) != 0) {
-        fail(upload, 500, "out of memory");
+        upload_refuse(upload, 500, "out of memory");
     }
 }
 
@@ -93,13 +93,13 @@ static void begin_file(struct upload *upload, const char *file_name)
         return;
     }
     if (size >= sizeof upload->file_name || clf__utf8_valid_prefix(file_name, size) != size) {
-        fail(upload, 400, "the name of the file is too long or not UTF-8");
+        upload_refuse(upload, 400, "the name of the file is too long or not UTF-8");
         return;
     }
     memcpy(upload->file_name, file_name, size + 1);
     upload->file = temporary_create();
     if (upload->file < 0) {
-        fail(upload, 500, not_stored);
+        upload_refuse(upload, 500, not_stored);
     }
     upload->kind = PART_FILE;
 }
@@ -109,8 +109,8 @@ static void begin_part(struct upload *upload, const char *name, const char *file
     size_t size = strlen(name);
     end_part(upload);
     if (++upload->parts > MOST_PARTS || size >= sizeof upload->name) {
-        fail(upload, 400,
-             size >= sizeof upload->name ? "the name of a field is too long" : "too many fields");
+        upload_refuse(upload, 400,
+                      size >= sizeof upload->name ? "the name of a field is too long" : "too many fields");
         return;
     }
     memcpy(upload->name, name, size + 1);
@@ -142,7 +142,7 @@ static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char
     upload->is_begun |= size > 0;
     if (upload->problem == NULL && size > 0 && upload->kind == PART_VALUE) {
         if (size > sizeof upload->value - upload->value_size) {
-            fail(upload, 400, "a field has more than 65536 bytes");
+            upload_refuse(upload, 400, "a field has more than 65536 bytes");
             return MHD_NO;
         }
         memcpy(upload->value + upload->value_size, data, size);
@@ -150,7 +150,7 @@ static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char
     } else if (upload->problem == NULL && size > 0 && upload->kind == PART_FILE) {
         upload->file_size += size;
         if (!temporary_write(upload->file, data, size)) {
-            fail(upload, 500, not_stored);
+            upload_refuse(upload, 500, not_stored);
         }
     }
     return upload->problem == NULL ? MHD_YES : MHD_NO;
@@ -206,7 +206,7 @@ static void add_json(struct upload *upload, const char *bytes, size_t size)
         size_t capacity = 2 * upload->received < most ? 2 * upload->received : most;
         char *grown = realloc(upload->json, capacity);
         if (grown == NULL) {
-            fail(upload, 500, "out of memory");
+            upload_refuse(upload, 500, "out of memory");
             return;
         }
         upload->json = grown;
@@ -220,14 +220,14 @@ int upload_add(struct upload *upload, const char *bytes, size_t size)
     size_t most = upload_limit(upload);
     upload->received += size;
     if (upload->received > most) {
-        fail(upload, 413, "the body of the request is too large");
+        upload_refuse(upload, 413, "the body of the request is too large");
         return upload->received / 2 <= most;
     }
     if (upload->problem == NULL && upload->is_json) {
         add_json(upload, bytes, size);
     } else if (upload->problem == NULL && upload->parser != NULL &&
                MHD_post_process(upload->parser, bytes, size) != MHD_YES) {
-        fail(upload, 400, not_understood);
+        upload_refuse(upload, 400, not_understood);
     }
     return 1;
 }
@@ -263,7 +263,7 @@ static void store_recording(struct upload *upload, const json_t *input)
     const char *format = json_string_value(json_object_get(input, "format"));
     const char *text = json_string_value(data);
     if (text == NULL) {
-        fail(upload, 400, "input_audio: data is not a string");
+        upload_refuse(upload, 400, "input_audio: data is not a string");
         return;
     }
     const char *comma = strncmp(text, "data:", 5) == 0 ? strchr(text, ',') : NULL;
@@ -278,7 +278,8 @@ static void store_recording(struct upload *upload, const json_t *input)
             ? temporary_write_base64(upload->file, digits, json_string_length(data) - (size_t)(digits - text))
             : 0;
     if (stored < 1) {
-        fail(upload, stored < 0 ? 400 : 500, stored < 0 ? "input_audio: data is not base64" : not_stored);
+        upload_refuse(upload, stored < 0 ? 400 : 500,
+                      stored < 0 ? "input_audio: data is not base64" : not_stored);
     }
     off_t size = upload->file >= 0 ? lseek(upload->file, 0, SEEK_END) : 0;
     upload->file_size = size > 0 ? (uint64_t)size : 0;
@@ -292,7 +293,7 @@ static void read_json(struct upload *upload)
     free(upload->json);
     upload->json = NULL;
     if (fields.problem != NULL) {
-        fail(upload, 400, not_understood);
+        upload_refuse(upload, 400, not_understood);
     } else {
         json_object_foreach(fields.object, name, value)
         {
@@ -314,7 +315,7 @@ void upload_end(struct upload *upload)
     if (upload->parser != NULL) {
         /* The last value of an urlencoded form arrives in this call. */
         if (MHD_destroy_post_processor(upload->parser) != MHD_YES) {
-            fail(upload, 400, not_understood);
+            upload_refuse(upload, 400, not_understood);
         }
         upload->parser = NULL;
         end_part(upload);

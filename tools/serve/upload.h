@@ -26,6 +26,8 @@ size_t upload_limit(const struct upload *upload);
 /* Takes the next bytes of the body. After a problem they are ignored; returns 0 to close the connection of a
  * client that sends far more than allowed. */
 int upload_add(struct upload *upload, const char *bytes, size_t size);
+/* Reports a problem, so that the body is ignored. The message outlives the upload. */
+void upload_refuse(struct upload *upload, unsigned status, const char *problem);
 /* Ends the body; call this once before the functions below. */
 void upload_end(struct upload *upload);
 
