@@ -38,7 +38,7 @@ static const char *transcript(const char *folder, const char *format)
 /* A form with the recording and fields in the form "name=value&name=value". */
 static struct http_form form_with(const char *part, const char *fields)
 {
-    struct http_form form = {NULL};
+    struct http_form form = {.bytes = NULL};
     char *rest = process_format("%s", fields), *field;
     http_form_file(&form, part, "sound.wav", sound, sound_size);
     while ((field = strtok_r(rest, "&", &rest)) != NULL) {
@@ -163,7 +163,7 @@ static void check_error(const char *fields, int status, const char *expected)
 
 static void test_openai_errors(void **state)
 {
-    struct http_form form = {NULL};
+    struct http_form form = {.bytes = NULL};
     (void)state;
     check_error("temperature=2", 400,
                 "\"message\":\"temperature: must be a number from 0 to 1, not 2\"," INVALID
@@ -278,7 +278,7 @@ static void test_whisper_cpp(void **state)
     post("/inference", "files", "");
     assert_int_equal(last.status, 400);
     assert_string_equal(last.body, "{\"error\":\"no 'file' field in the request\"}");
-    struct http_form form = {NULL};
+    struct http_form form = {.bytes = NULL};
     http_form_file(&form, "file", "x", "no sound", 8);
     http_form_post(&last, shared.port, "/inference", &form);
     assert_int_equal(last.status, 400);
@@ -288,7 +288,7 @@ static void test_whisper_cpp(void **state)
 /* Posts the samples of the recording, as Bazarr does. */
 static void post_samples(const char *path, const char *file_name, size_t size)
 {
-    struct http_form form = {NULL};
+    struct http_form form = {.bytes = NULL};
     http_form_file(&form, "audio_file", file_name, sound + HTTP_WAV_HEADER, size);
     http_form_post(&last, shared.port, path, &form);
 }
@@ -339,7 +339,7 @@ static void test_asr_errors(void **state)
 {
     static const char missing[] =
         "\"type\":\"missing\",\"loc\":[\"body\",\"audio_file\"],\"msg\":\"Field required\",\"input\":null";
-    struct http_form form = {NULL};
+    struct http_form form = {.bytes = NULL};
     (void)state;
     check_detail("", "file", missing);
     check_detail("?encode=maybe", "audio_file",

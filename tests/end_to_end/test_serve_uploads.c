@@ -23,7 +23,7 @@ static struct http_form form_of_sound(double seconds)
 {
     size_t size;
     const char *sound = http_wav(seconds, &size);
-    struct http_form form = {NULL};
+    struct http_form form = {.bytes = NULL};
     http_form_file(&form, "file", "sound.wav", sound, size);
     return form;
 }
@@ -39,7 +39,7 @@ static double seconds_now(void)
 static void test_packets(void **state)
 {
     (void)state;
-    struct http_form form = {NULL};
+    struct http_form form = {.bytes = NULL};
     http_form_field(&form, "temperature", "2");
     http_form_file(&form, "file", "a.wav", "abc", 3);
     http_form_field(&form, "model", "tiny");
@@ -72,7 +72,7 @@ static void check_refused(const struct http_form *form, const char *path, int st
 static void test_limits(void **state)
 {
     static const char limit[] = "Maximum content size limit (1048576) exceeded";
-    struct http_form large = {NULL}, form = {NULL};
+    struct http_form large = {.bytes = NULL}, form = {.bytes = NULL};
     (void)state;
     char *bytes = support_array(1 << 20, 1), *name = support_array(1000, 1);
     memset(bytes, 'a', 1 << 20);
@@ -88,16 +88,16 @@ static void test_limits(void **state)
     }
     check_refused(&form, TRANSCRIPTIONS, 400, ERROR("invalid_request_error", "too many fields"));
     memset(name, 'a', 999);
-    form = (struct http_form){NULL};
+    form = (struct http_form){.bytes = NULL};
     http_form_field(&form, name, "b");
     check_refused(&form, TRANSCRIPTIONS, 400,
                   ERROR("invalid_request_error", "the name of a field is too long"));
     bytes[70000] = '\0';
-    form = (struct http_form){NULL};
+    form = (struct http_form){.bytes = NULL};
     http_form_field(&form, "prompt", bytes);
     check_refused(&form, TRANSCRIPTIONS, 400,
                   ERROR("invalid_request_error", "a field has more than 65536 bytes"));
-    form = (struct http_form){NULL};
+    form = (struct http_form){.bytes = NULL};
     http_form_field(&form, "prompt", "\xff");
     check_refused(&form, TRANSCRIPTIONS, 400, ERROR("invalid_request_error", "a field is not UTF-8 text"));
     http_request(&last, shared.port, "POST " TRANSCRIPTIONS, HTTP_FORM_TYPE,
@@ -210,7 +210,7 @@ static void test_stream(void **state)
         }
     }
     assert_true(is_done && *text != '\0');
-    form = (struct http_form){NULL};
+    form = (struct http_form){.bytes = NULL};
     http_form_field(&form, "stream", "true");
     http_form_file(&form, "file", "a", "abc", 3);
     http_form_post(&last, shared.port, TRANSCRIPTIONS, &form);
@@ -278,7 +278,7 @@ static void test_keys(void **state)
     process_write(folder, "keys", "abc\nslow 1\n", 11);
     struct http_server server =
         http_start(process_format("%s --require-api-key --api-keys %s/keys", model_flag(), folder));
-    struct http_form form = {NULL};
+    struct http_form form = {.bytes = NULL};
     http_form_file(&form, "file", "a", "abc", 3);
     http_form_post(&last, server.port, TRANSCRIPTIONS, &form);
     assert_int_equal(last.status, 401);

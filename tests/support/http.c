@@ -142,7 +142,7 @@ void http_form_file(struct http_form *form, const char *name, const char *file_n
 struct http_form http_form_request(const struct http_form *form, const char *path)
 {
     static const char end[] = "--limit--\r\n";
-    struct http_form request = {NULL};
+    struct http_form request = {.bytes = NULL};
     add_text(
         &request,
         process_format("POST %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Type: " HTTP_FORM_TYPE
