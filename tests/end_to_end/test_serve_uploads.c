@@ -1,5 +1,6 @@
 /* `clformer serve` with a speech model: uploads in pieces and beyond the limits, parallel clients, streams,
  * and clients that go away. */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -254,6 +255,42 @@ static void test_gone(void **state)
     assert_null(strstr(server.process.errors, "a request failed"));
 }
 
+/* Many requests wait, and further ones are refused with an answer that clients retry. */
+static void test_busy(void **state)
+{
+    enum { LONG = 4, MANY = 140 };
+    struct pollfd clients[LONG + MANY];
+    (void)state;
+    struct http_server server = http_start(process_format("%s --grace 0", model_flag()));
+    struct http_form form = form_of_sound(0.1);
+    form = http_form_request(&form, TRANSCRIPTIONS);
+    for (int i = 0; i < LONG + MANY; i++) {
+        int client = i < LONG ? begin_long(server.port, "false") : http_connect(server.port);
+        if (i >= LONG) {
+            http_send(client, form.bytes, form.size);
+        }
+        clients[i] = (struct pollfd){.fd = client, .events = POLLIN};
+    }
+    do { /* until a request is refused; short ones may be answered before the long ones begin */
+        assert_true(poll(clients, LONG + MANY, 60000) > 0);
+        int next = 0;
+        while (clients[next].revents == 0) {
+            next++;
+        }
+        http_receive(&last, clients[next].fd);
+        clients[next].fd = -1;
+    } while (last.status == 200);
+    assert_int_equal(last.status, 429);
+    assert_non_null(strstr(last.bytes, "\r\nRetry-After: 10\r\n"));
+    assert_non_null(strstr(last.body, "\"message\":\"the server is busy; try again later\""));
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+    for (int i = 0; i < LONG + MANY; i++) {
+        if (clients[i].fd >= 0) {
+            close(clients[i].fd);
+        }
+    }
+}
+
 /* A signal ends running transcriptions after the time that --grace gives them. */
 static void test_stop(void **state)
 {
@@ -339,6 +376,7 @@ int main(void)
         cmocka_unit_test_teardown(test_parallel_clients, support_teardown),
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_gone, support_teardown),
+        cmocka_unit_test_teardown(test_busy, support_teardown),
         cmocka_unit_test_teardown(test_stop, support_teardown),
         cmocka_unit_test_teardown(test_keys, support_teardown),
         cmocka_unit_test_teardown(test_end, support_teardown),

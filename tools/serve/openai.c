@@ -13,7 +13,7 @@
 #include "serve/speech_stream.h"
 #include "shared/results.h"
 
-enum { SHOWN_BYTES = 64, RETRY_SECONDS = 10 };
+enum { SHOWN_BYTES = 64 };
 
 /* --- Errors --- */
 
@@ -40,14 +40,15 @@ struct answer openai_problem(unsigned status, const char *message)
 {
     const char *code = status == 401 ? "invalid_api_key" : status == 429 ? "rate_limit_exceeded" : NULL;
     struct answer answer = openai_error(status, NULL, code, "%s", message);
-    answer.retry_after = status == 429 ? RETRY_SECONDS : 0;
+    answer.retry_after = status == 429 ? OPENAI_RETRY_SECONDS : 0;
     return answer;
 }
 
 static struct answer openai_failure(const struct speech_task *task, clf_status status)
 {
     struct speech_failure failure = speech_task_failure(task, status);
-    return openai_error(failure.status, failure.field, NULL, "%s", failure.message);
+    return failure.field == NULL ? openai_problem(failure.status, failure.message)
+                                 : openai_error(failure.status, failure.field, NULL, "%s", failure.message);
 }
 
 /* Returns how many bytes of a client's word an error repeats. */
@@ -171,6 +172,7 @@ static int read_request(struct openai_job *job, struct service *service, struct 
         return 0;
     }
     speech_task_init(&job->task, service, model);
+    job->task.may_be_refused = 1;
     job->task.options.translate = job->translates;
     job->task.options.initial_prompt = upload_text(job->upload, "prompt");
     job->streams = openai_is_true(upload_text(job->upload, "stream"));

@@ -4,6 +4,9 @@
 
 #include "serve/speech_routes.h"
 
+/* Value of the header Retry-After, which OpenAI's clients obey. */
+enum { OPENAI_RETRY_SECONDS = 10 };
+
 struct answer openai_transcribe(struct service *service, struct speech_request *request);
 struct answer openai_translate(struct service *service, struct speech_request *request);
 struct answer openai_models(struct service *service, struct speech_request *request);

@@ -1,5 +1,6 @@
 #include "serve/speech.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -216,7 +217,10 @@ clf_status speech_task_begin(struct speech_task *task)
     task->options.progress = keep_seconds;
     task->options.segment = task->segment != NULL ? pass_segment : NULL;
     task->options.payload = task;
-    task->has_turn = turns_wait(&task->model->turns, interrupted, task);
+    int most = task->may_be_refused ? TURNS_MOST_WAITING : INT_MAX;
+    enum turn_result turn = turns_wait(&task->model->turns, most, interrupted, task);
+    task->has_turn = turn == TURN_BEGINS;
+    task->is_refused = turn == TURN_IS_REFUSED;
     if (!task->has_turn) {
         return clf__fail(CLF_INTERRUPTED, "interrupted by the caller");
     }
@@ -286,6 +290,9 @@ struct speech_failure speech_task_failure(const struct speech_task *task, clf_st
         failure.field = "language";
         snprintf(failure.message, sizeof failure.message, "language: the model %s does not have %s",
                  task->model->name, task->options.language);
+    } else if (task->is_refused) {
+        failure.status = 429;
+        snprintf(failure.message, sizeof failure.message, "the server is busy; try again later");
     } else if (status == CLF_INTERRUPTED && client_is_gone()) {
         failure.status = CLIENT_IS_GONE;
         snprintf(failure.message, sizeof failure.message, "the client has closed the connection");

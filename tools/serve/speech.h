@@ -45,8 +45,9 @@ struct speech_task {
     double seconds; /* duration of the recording; 0 until it is known */
     struct clf_audio *audio;
     struct clf_transcriber *transcriber;
-    int has_turn;
-    char path[64]; /* of the recording, which messages must not show */
+    int has_turn, is_refused;
+    int may_be_refused; /* set by the caller: many waiting requests are a failure with status 429 */
+    char path[64];      /* of the recording, which messages must not show */
 };
 
 /* Sets the options to the defaults of `clformer transcribe`. */

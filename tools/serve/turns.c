@@ -14,7 +14,7 @@ void turns_init(struct turns *turns)
 {
     pthread_mutex_init(&turns->lock, NULL);
     pthread_cond_init(&turns->changed, NULL);
-    turns->running = 0;
+    turns->running = turns->waiting = 0;
     turns->first = turns->last = NULL;
 }
 
@@ -28,6 +28,7 @@ static void add(struct turns *turns, struct turn *turn)
 {
     *(turns->last != NULL ? &turns->last->next : &turns->first) = turn;
     turns->last = turn;
+    turns->waiting++;
 }
 
 static void drop(struct turns *turns, struct turn *turn)
@@ -40,6 +41,7 @@ static void drop(struct turns *turns, struct turn *turn)
     }
     *link = turn->next;
     turns->last = turns->last == turn ? before : turns->last;
+    turns->waiting--;
 }
 
 static void wait_briefly(struct turns *turns)
@@ -52,11 +54,15 @@ static void wait_briefly(struct turns *turns)
     pthread_cond_timedwait(&turns->changed, &turns->lock, &end);
 }
 
-int turns_wait(struct turns *turns, int (*is_over)(void *user), void *user)
+enum turn_result turns_wait(struct turns *turns, int most, int (*is_over)(void *user), void *user)
 {
     struct turn turn = {NULL};
     int is_given_up = 0;
     pthread_mutex_lock(&turns->lock);
+    if (turns->waiting >= most) {
+        pthread_mutex_unlock(&turns->lock);
+        return TURN_IS_REFUSED;
+    }
     add(turns, &turn);
     while (!is_given_up && (turns->first != &turn || turns->running >= TURNS_MOST)) {
         wait_briefly(turns);
@@ -66,7 +72,7 @@ int turns_wait(struct turns *turns, int (*is_over)(void *user), void *user)
     turns->running += !is_given_up;
     pthread_cond_broadcast(&turns->changed); /* for the next in the queue */
     pthread_mutex_unlock(&turns->lock);
-    return !is_given_up;
+    return is_given_up ? TURN_IS_OVER : TURN_BEGINS;
 }
 
 void turns_leave(struct turns *turns)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/openai.h"
 #include "serve/openai_answers.h"
 #include "serve/speech.h"
 #include "serve/speech_results.h"
@@ -181,8 +182,10 @@ static struct answer fail(const struct speech_task *task, clf_status status)
     if (failure.status == 400 && strcmp(failure.field, "file") == 0) {
         return endpoints_error(400, "failed to read audio data");
     }
-    return endpoints_error(failure.status, "%s",
-                           failure.status == 500 ? "failed to process audio" : failure.message);
+    struct answer answer = endpoints_error(
+        failure.status, "%s", failure.status == 500 ? "failed to process audio" : failure.message);
+    answer.retry_after = failure.status == 429 ? OPENAI_RETRY_SECONDS : 0;
+    return answer;
 }
 
 struct answer whisper_cpp_infer(struct service *service, struct speech_request *request)
@@ -199,6 +202,7 @@ struct answer whisper_cpp_infer(struct service *service, struct speech_request *
         return endpoints_error(400, "the language is unknown");
     }
     struct speech_task *task = &inference.task;
+    task->may_be_refused = 1;
     struct clf_transcript *transcript = NULL;
     clf_status status = speech_task_open(task, upload_file(upload), 0);
     status = status == CLF_OK ? speech_task_begin(task) : status;
