@@ -9,6 +9,7 @@
 #include "serve/detector.h"
 #include "serve/speech_routes.h"
 #include "serve/translate_request.h"
+#include "serve/v1_translate.h"
 #include "shared/results.h"
 
 /* Makes an answer of a value, which is released; NULL: out of memory. */
@@ -92,7 +93,7 @@ static const struct {
     {"/translate", NULL, translate_request}, {"/detect", NULL, detect_request},
     {"/languages", get_languages, NULL},     {"/frontend/settings", get_settings, NULL},
     {"/health", get_health, NULL},           {"/ready", get_ready, NULL},
-    {"/metrics", get_metrics, NULL},
+    {"/v1/translate", NULL, v1_translate},   {"/metrics", get_metrics, NULL},
 };
 
 static struct answer post(struct service *service, struct MHD_Connection *connection,

@@ -10,6 +10,12 @@ int field_is_empty(const json_t *value);
 /* Checks the key and the limits of the client. Returns 1, or 0 after setting the answer. */
 int request_is_admitted(const struct service *service, const struct fields *fields, struct answer *answer);
 
+/* Checks texts against the limits of a request. Returns 1, or 0 after setting the answer.
+ *
+ * @param is_array 1: the limit of texts applies. */
+int texts_are_admitted(const json_t *array, int is_array, const struct service *service,
+                       struct answer *answer);
+
 /* Returns a new array of the texts; NULL, after setting the answer, if q is unusable.
  *
  * @param is_array receives 1 if q is an array, 0 if it is a string. */

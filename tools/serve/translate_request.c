@@ -9,8 +9,8 @@
 #include <strings.h>
 
 #include "base/utf8.h"
-#include "serve/client.h"
 #include "serve/detection.h"
+#include "serve/failures.h"
 #include "serve/q_field.h"
 #include "serve/texts.h"
 #include "shared/results.h"
@@ -142,33 +142,6 @@ static int find_route(struct translation_request *request, const struct service 
     return 0;
 }
 
-static int check_size(const struct translation_request *request, const struct service *service,
-                      struct answer *answer)
-{
-    size_t texts = json_array_size(request->array), longest = 0, index;
-    size_t most_texts = (size_t)service->limits.texts, most_characters = (size_t)service->limits.characters;
-    size_t lines = texts_count_lines(request->array);
-    json_t *text;
-    json_array_foreach(request->array, index, text)
-    {
-        size_t characters = clf__utf8_count(json_string_value(text), json_string_length(text));
-        longest = characters > longest ? characters : longest;
-    }
-    if (most_texts > 0 && request->is_array && texts > most_texts) {
-        *answer = endpoints_error(400, "Invalid request: request (%zu) exceeds text limit (%zu)", texts,
-                                  most_texts);
-    } else if (most_characters > 0 && longest > most_characters) {
-        *answer = endpoints_error(400, "Invalid request: request (%zu) exceeds text limit (%zu)", longest,
-                                  most_characters);
-    } else if (lines > TEXTS_MOST_LINES) {
-        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)", lines,
-                                  TEXTS_MOST_LINES);
-    } else {
-        return 1;
-    }
-    return 0;
-}
-
 /* Checks in the order of LibreTranslate. */
 static int read_request(struct translation_request *request, const struct service *service,
                         const struct fields *fields, struct answer *answer)
@@ -181,8 +154,9 @@ static int read_request(struct translation_request *request, const struct servic
         !check_code(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
         return 0;
     }
-    return check_size(request, service, answer) && find_languages(request, service, fields, answer) &&
-           check_format(fields, answer) && find_route(request, service, answer);
+    return texts_are_admitted(request->array, request->is_array, service, answer) &&
+           find_languages(request, service, fields, answer) && check_format(fields, answer) &&
+           find_route(request, service, answer);
 }
 
 /* The result for the texts, or for the only text of a request whose q is a string. */
@@ -213,35 +187,6 @@ static json_t *detected(const struct translation_request *request)
     return result;
 }
 
-/* Reports a failure in the log; a client learns only what is wrong with its text. */
-static struct answer fail(const struct service *service, clf_status status)
-{
-    if (status == CLF_TEXT) {
-        return endpoints_error(400, "Invalid request: %s", clf_last_error());
-    }
-    if (status == CLF_INTERRUPTED && client_is_gone()) {
-        return endpoints_error(CLIENT_IS_GONE, "The client has closed the connection");
-    }
-    if (status == CLF_INTERRUPTED && atomic_load(&service->is_stopping)) {
-        return endpoints_error(503, "The server is stopping");
-    }
-    if (status == CLF_INTERRUPTED && client_is_late()) {
-        return endpoints_error(504, "The request takes longer than %.0f s; send less text",
-                               service->limits.time);
-    }
-    fprintf(stderr, "clformer: a request failed: %s\n", clf_last_error());
-    return endpoints_error(500, "The translation failed; the server's log has the reason");
-}
-
-/* Not 503 or 429, after which Weblate does not use a server for half an hour. */
-static struct answer refuse_busy(const struct service *service)
-{
-    if (client_is_gone() || client_is_late() || atomic_load(&service->is_stopping)) {
-        return fail(service, CLF_INTERRUPTED);
-    }
-    return endpoints_error(504, "The server is busy; try again later");
-}
-
 /* Translates the texts, and finds alternatives if they are asked for. */
 static clf_status translate_texts(json_t **best, json_t **others, const struct translation_request *request)
 {
@@ -261,28 +206,19 @@ static clf_status translate_texts(json_t **best, json_t **others, const struct t
     return status;
 }
 
-/* Estimates the tokens of the texts from above for most languages. */
-static int64_t estimate_tokens(const json_t *array)
-{
-    int64_t bytes = 0;
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        bytes += (int64_t)json_string_length(json_array_get(array, i));
-    }
-    return bytes / 3 + (int64_t)json_array_size(array);
-}
-
 static struct answer run(struct service *service, const struct translation_request *request)
 {
     json_t *best = NULL, *others = NULL;
-    int64_t tokens = estimate_tokens(request->array);
+    int64_t tokens = texts_estimate_tokens(request->array);
     if (!gate_enter(service->gate, tokens, service->limits.wait, service->request_is_over)) {
-        return refuse_busy(service);
+        return failure_at_gate(service,
+                               504); /* after 503 or 429, Weblate ignores a server for half an hour */
     }
     clf_status status = translate_texts(&best, &others, request);
     gate_leave(service->gate, tokens);
     if (status != CLF_OK) {
         json_decref(best);
-        return fail(service, status);
+        return failure_answer(service, status);
     }
     json_t *object = json_pack("{s:o}", "translatedText", shaped(request, best));
     if (object != NULL && request->is_auto) {
