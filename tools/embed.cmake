@@ -1,5 +1,5 @@
-# Writes OUTPUT, a C file that defines the array NAME: the bytes of INPUT, with the line @STYLE@ replaced by the content of the
-# file STYLE, and a NUL byte.
+# Writes OUTPUT, a C file that defines the array NAME: the bytes of INPUT, with the line @STYLE@ replaced by the content of
+# the file STYLE, followed by a NUL byte.
 file(READ ${INPUT} bytes HEX)
 file(READ ${STYLE} style HEX)
 string(REPLACE "405354594c45400a" "${style}" bytes "${bytes}") # "@STYLE@" and a newline

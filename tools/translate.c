@@ -73,7 +73,7 @@ static clf_status write_json(FILE *file, const struct stream *stream,
                                                  translations_wanted(stream) > 1, sentences));
 }
 
-/* A translation is printed as one line, even if the model generates line breaks. */
+/* Prints a translation as one line, even if the model generates line breaks. */
 static void print_one_line(FILE *file, const char *text)
 {
     for (; *text != '\0'; text++) {

@@ -96,15 +96,16 @@ static clf_status find_ogg(struct clf__audio_parts *parts, struct bytes *bytes, 
 }
 
 /* --- MPEG audio: a part begins at a tag or an information frame (Xing, Info, VBRI), or after the number of
- * frames in the information. --- */
+ * frames that the information frame declares. --- */
 
 struct frame {
     int64_t size;
-    int side;       /* bytes between the header and the information */
+    int side;       /* bytes between the header and an information tag */
     uint32_t fixed; /* header bits shared by all frames of a stream */
 };
 
-/* Reads the header of the frame at `at`; returns 0 if there is none, or if its bit rate is free. */
+/* Reads the header of the frame at `at`; returns 0 if there is none, or if it has the free bit rate format.
+ */
 static int read_frame(struct frame *out, struct bytes *bytes, int64_t at)
 {
     static const int rates[2][3][15] = {

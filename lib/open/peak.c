@@ -1,5 +1,7 @@
 #include "open/peak.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "runtime/device/buffer.h"
@@ -7,6 +9,7 @@
 #include "runtime/device/lock.h"
 #include "runtime/device/queue.h"
 #include "runtime/program/launch.h"
+#include "runtime/tuning/matrix_layout.h"
 
 /* The memory to read exceeds all caches. Each launch reads one of READ_SLICES slices, in groups of
  * READ_COUNT floats: other load on the machine slows only some short launches, but every long one. */
@@ -55,17 +58,15 @@ struct operands {
 };
 
 /* operations: per group and iteration of the kernel's loop. Adds iterations until a launch takes 2 ms. */
-static clf_status measure_arithmetic(double *rate, struct clf_device *device, const struct operands *operands,
-                                     const char *kernel, double operations)
+static clf_status measure_launch(double *rate, struct clf_device *device, const struct operands *operands,
+                                 const struct clf__launch *launch, double operations)
 {
     struct measurement measurement = {
         .device = device,
-        .launch = {.program = "peak",
-                   .cpu = CLF__GRID(kernel, operands->groups),
-                   .gpu = CLF__GRID(kernel, operands->groups),
-                   .argument_count = 3},
+        .launch = *launch,
         .arguments = {CLF__BUFFER(operands->sums), CLF__INT(1), CLF__FLOAT(0.5f)},
     };
+    measurement.launch.argument_count = 3;
     double seconds = 0.0;
     CLF__TRY(run(&seconds, &measurement)); /* some drivers compile in the first launch */
     for (int rounds = 16;; rounds *= 4) {
@@ -76,6 +77,34 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, co
             return best_rate(rate, &measurement);
         }
     }
+}
+
+static clf_status measure_arithmetic(double *rate, struct clf_device *device, const struct operands *operands,
+                                     const char *kernel, double operations)
+{
+    const struct clf__launch launch = {.program = "peak",
+                                       .cpu = CLF__GRID(kernel, operands->groups),
+                                       .gpu = CLF__GRID(kernel, operands->groups)};
+    return measure_launch(rate, device, operands, &launch, operations);
+}
+
+/* Raises *rate to that of the matrix instructions of the device's level. */
+static clf_status measure_matrix(double *rate, struct clf_device *device, const struct operands *operands,
+                                 enum clf__precision precision)
+{
+    enum { TILES = 8 }; /* as in cl/device/peak_matrix.cl */
+    const struct clf__matrix_level *level = &device->caps.level->matrix;
+    char defines[64];
+    double own;
+    snprintf(defines, sizeof defines, "-DPRECISION=%d", (int)precision);
+    const struct clf__launch launch = {
+        .program = "peak_matrix",
+        .defines = defines,
+        .gpu = {.kernel = "peak_matrix_gpu", .groups = {operands->groups}, .local = {(size_t)level->lanes}}};
+    CLF__TRY(measure_launch(&own, device, operands, &launch,
+                            2.0 * TILES * level->rows * level->columns * CLF__MATRIX_INPUTS(precision)));
+    *rate = own > *rate ? own : *rate;
+    return CLF_OK;
 }
 
 static void set_groups(struct measurement *measurement, size_t groups)
@@ -184,6 +213,11 @@ static clf_status measure_peaks(struct clf_device *device, const struct operands
     if (!is_gpu && caps->level->instructions & CLF__DOT_BF16) {
         CLF__TRY(measure_arithmetic(&out->bf16_operations, device, operands, "peak_bf16_cpu",
                                     dot_operations(caps, 2)));
+    }
+    if (caps->level->matrix.define != NULL) {
+        CLF__TRY(measure_matrix(&out->fp16_operations, device, operands, CLF__PRECISION_FP16));
+        CLF__TRY(measure_matrix(&out->bf16_operations, device, operands, CLF__PRECISION_BF16));
+        CLF__TRY(measure_matrix(&out->int8_operations, device, operands, CLF__PRECISION_INT8));
     }
     return CLF_OK;
 }

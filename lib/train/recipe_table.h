@@ -19,7 +19,7 @@ KEY(CLF__TEXTS, "train", "FILE [FILE]", DATA, train, 0, 0, NULL, FIXED,
     "file with the path of a recording or of a .npy file of frames, tab, transcript (required)")
 KEY(CLF__TEXTS, "valid", "FILE [FILE]", DATA, valid, 0, 0, NULL, FIXED, "the same for validation (none)")
 KEY(CLF__SWITCH, "tokens", NULL, DATA, tokens, 0, 0, "false", FIXED,
-    "lines are tokens already, separated by white space (false)")
+    "lines are already split into tokens separated by white space (false)")
 KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, CLF__MAX_VOCABULARY, "8000", OF_MODEL,
     "number of subwords to learn, or of most frequent words or characters, including special tokens; 0: all "
     "words; not with a given vocabulary (8000; with tokens and for speech 0)")

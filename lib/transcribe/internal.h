@@ -48,7 +48,7 @@ void clf__windows_free(struct clf__windows *windows);
 clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y,
                                 const struct clf_transcriber *transcriber);
 /* Computes frames first to first + count - 1 of the recording into y (CLF__WINDOW_FRAMES, bands), followed by
- * zeros. A window before the previous one rereads the recording from the beginning. */
+ * zeros. Going back to an earlier window rereads the recording from the beginning. */
 clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count);
 
 /* Data that the search of a window reads. */
@@ -80,7 +80,7 @@ struct clf_transcriber {
 struct clf__decoded {
     const int32_t *ids; /* owned by the Whisper search */
     int count;
-    double temperature; /* temperature of the last decoding */
+    double temperature; /* temperature of the last decoding attempt */
     double avg_logprob, no_speech, compression_ratio;
     int has_failed;    /* decoding gave no ids */
     int is_not_finite; /* the model computed NaN or infinity */
@@ -96,8 +96,8 @@ struct clf__attempt {
     double temperature;
     int is_over; /* no further attempt is needed */
 };
-/* Maximum numbers of hotword tokens and of text tokens of earlier windows in a prompt: each at most half of
- * the positions, and the latter reduced so that a quarter remains for the window's own text. */
+/* Maximum number of tokens in a prompt for hotwords and for the text of earlier windows: each at most half of
+ * the positions. With hotwords, `previous` is reduced to leave a quarter for the window's own text. */
 struct clf__room {
     int hotwords, previous;
 };
@@ -128,7 +128,7 @@ clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber 
 clf_status clf__detect_language(int32_t *out, double *probability, struct clf_transcriber *transcriber);
 
 /* Splits the text ids of the encoded window at a slot into words and finds their times within its first
- * `frames` frames; code: code of the language. *out must be freed after a failure too. */
+ * `frames` frames; code: the language code. *out must be freed after a failure too. */
 clf_status clf__window_words(struct clf__timed_words *out, struct clf_transcriber *transcriber, int slot,
                              int32_t language, const char *code, const int32_t *ids, int count, int frames);
 /* Returns the maximum number of decoder inputs for word timestamps: text with up to four tokens before it and
@@ -148,8 +148,8 @@ struct clf__window_times {
 };
 /* Returns 1 if a segment's words look like a hallucination. */
 int clf__segment_is_anomaly(const struct clf_segment *segment);
-/* Returns how many of a window's segments to keep; if not all, moves *seek (in frames). -1: decode the window
- * again from *seek. */
+/* Returns the number of a window's segments to keep; if not all are kept, moves *seek (in frames). -1: decode
+ * the window again from *seek. */
 int clf__segments_keep(const struct clf_segment *segments, int count, const struct clf__window_times *window,
                        int64_t *seek);
 

@@ -18,7 +18,7 @@ struct split {
     int joined;                      /* number of complete results */
 };
 
-/* Returns where to halve a part: the white space nearest to its middle; 0: none. */
+/* Returns the offset of the white space nearest to the middle of a part; 0: none. */
 static size_t find_middle(const char *text, size_t size)
 {
     size_t best = 0, middle = size / 2;
@@ -35,7 +35,7 @@ static size_t find_middle(const char *text, size_t size)
 /* Returns whether a part has more tokens than the model's limit. */
 static clf_status is_too_long(int *out, const struct split *split, const char *text, size_t size)
 {
-    enum { TOKENS_A_BYTE = 4 }; /* above the expansion of any normalizer on natural text */
+    enum { TOKENS_A_BYTE = 4 }; /* more than any normalizer produces from natural text */
     struct clf__source source;
     const struct clf_line line = {text, size};
     *out = 0;
@@ -100,7 +100,7 @@ static int is_ideographic(const char *text)
     return strcmp(text, "\xe2\xba\x80") >= 0;
 }
 
-/* Adds the gap before part k of a line: the original one, or a space if only the target script separates
+/* Adds the gap before part k of a line: the original gap, or a space if only the target script separates
  * sentences by spaces. */
 static clf_status add_gap(char **text, const struct split *split, int line, int k, const char *next)
 {
@@ -123,7 +123,7 @@ static clf_status add_ids(struct clf_hypothesis *whole, const struct clf_hypothe
     return CLF_OK;
 }
 
-/* Copies the status of a failed part to its line; the first failure counts. */
+/* Copies the status of a failed part to its line; the first failure wins. */
 static clf_status take_problem(struct clf_translation *line, const struct clf_translation *part)
 {
     if (line->status != CLF_OK || part->status == CLF_OK) {
@@ -172,7 +172,7 @@ static clf_status join_line(struct clf_translation *out, const struct split *spl
                        source->text + end->start + end->size);
 }
 
-/* A clf__emit for lines: calls the option `translated`. */
+/* A clf__emit for lines: calls options.translated. */
 static clf_status emit_lines(void *user, struct clf_translation *results, int from, int to)
 {
     const struct clf_translator *translator = user;
@@ -203,8 +203,7 @@ static clf_status translate_parts(struct split *split)
     const struct clf__request request = {
         .lines = split->sources, .count = split->parts.count, .emit = join_lines, .user = split};
     CLF__TRY(clf__translate(&parts, split->translator, split->translator->settings, &request));
-    clf_status status =
-        join_lines(split, parts, 0, split->parts.count); /* emits the lines if none has a part */
+    clf_status status = join_lines(split, parts, 0, split->parts.count); /* emits lines without parts */
     const struct clf_stage_times times = {.lines = split->count - split->parts.count};
     clf__engine_add_times(split->translator->engine, &times);
     clf_translations_free(parts, split->parts.count);

@@ -17,7 +17,7 @@ struct clf_recipe *digits_recipe(const char *folder);
 /* Sets a key of the recipe to one value; the test fails if the value is rejected. */
 void digits_set(struct clf_recipe *recipe, const char *name, const char *value);
 
-/* The arguments that the callbacks of a run received. */
+/* The arguments that the callbacks received during a run. */
 enum { DIGITS_UPDATES = 4096, DIGITS_VALIDATIONS = 256 };
 struct digits_log {
     struct clf_train_start start;

@@ -66,7 +66,7 @@ void http_send(int client, const char *bytes, size_t size)
     for (size_t sent = 0; sent < size;) {
         ssize_t count = send(client, bytes + sent, size - sent, MSG_NOSIGNAL);
         if (count <= 0) {
-            return; /* the server has closed the connection; its answer may be readable */
+            return; /* the server has closed the connection; its response may still be readable */
         }
         sent += (size_t)count;
     }

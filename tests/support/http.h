@@ -8,7 +8,7 @@
 #define FORM_TYPE "application/x-www-form-urlencoded"
 
 struct http_answer {
-    int status; /* 0: the connection was closed without an answer */
+    int status; /* 0: the connection was closed without a response */
     char bytes[1 << 20];
     const char *body;
 };
@@ -21,7 +21,7 @@ struct http_server {
 void http_pause(void);
 /* Starts the command on any free port and reads the port from its standard error. */
 struct http_server http_start(const char *flags);
-/* Sends the process a signal; returns its exit status. */
+/* Sends a signal to the server; returns the server's exit status. */
 int http_stop(struct http_server *server, int number);
 /* Returns a connection, or -1 if it is refused. */
 int http_connect(int port);
@@ -29,7 +29,7 @@ void http_send(int client, const char *bytes, size_t size);
 /* Reads to the end of the connection and closes it. */
 void http_receive(struct http_answer *answer, int client);
 void http_exchange(struct http_answer *answer, int port, const char *bytes, size_t size);
-/* `line` is method and path. */
+/* `line` is the method and the path. */
 void http_request(struct http_answer *answer, int port, const char *line, const char *type, const char *body);
 /* A multipart form; a zeroed one is empty. Its bytes live until support_free_all(). */
 struct http_form {
@@ -52,7 +52,7 @@ char *http_unchunked(const struct http_answer *answer);
 enum { HTTP_WAV_HEADER = 44 };
 char *http_wav(double seconds, size_t *size);
 
-/* Begins a POST of a form to /translate, and returns when the server waits for its body. */
+/* Begins to POST a form to /translate, and returns when the server waits for the body. */
 int http_begin(int port, const char *body);
 
 #endif

@@ -95,18 +95,16 @@ static void end_value(struct form *form)
     form->size = 0;
 }
 
-/* Called by the parser of forms with each part of a value. A part at offset 0 begins a field, unless an empty
- * beginning of the field came before. */
+/* Called by the parser of forms with each part of a value; a part at offset 0 begins a field. */
 static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char *key, const char *filename,
                                  const char *type, const char *encoding, const char *data, uint64_t offset,
                                  size_t size)
 {
     struct form *form = user;
     (void)kind, (void)filename, (void)type, (void)encoding;
-    const char *name = key != NULL ? key : "";
-    if (offset == 0 && (form->name == NULL || form->size > 0 || strcmp(form->name, name) != 0)) {
+    if (offset == 0) {
         end_value(form);
-        form->name = strdup(name);
+        form->name = strdup(key != NULL ? key : "");
     }
     char *grown = form->name != NULL ? realloc(form->value, form->size + size + 1) : NULL;
     if (grown == NULL) {

@@ -1,4 +1,4 @@
-/* Parses arguments by the table of flags. */
+/* Parses arguments according to the table of flags. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -77,7 +77,7 @@ void help_print_flag(FILE *file, char letter, const char *name, const char *valu
     print_meaning(file, meaning);
 }
 
-/* Choices of a flag that begin with "|" have no word for the value 0, such as auto. */
+/* Returns the choices for help and messages. If they begin with "|", the default value 0 has no word. */
 static const char *shown_choices(const struct flag *flag)
 {
     return flag->choices != NULL && flag->choices[0] == '|' ? flag->choices + 1 : flag->choices;
@@ -130,7 +130,7 @@ static int may_be_none(const struct flag *flag)
     return flag->choices != NULL && strcmp(flag->choices, "X|none") == 0;
 }
 
-/* Returns -1, or the exit status for a wrong value. */
+/* Returns -1 on success, or an exit status for an invalid value. */
 static int set_flag(struct flags *flags, const struct flag *flag, const char *value)
 {
     char *field = (char *)flags + flag->offset;
@@ -227,7 +227,7 @@ static void set_defaults(struct flags *flags)
     clf_model_options_init(&flags->model_options);
 }
 
-/* Suggests the most similar flag; for train also keys of the recipe. */
+/* Reports an unknown flag and suggests the most similar flag or, for train, recipe key. */
 static int report_no_flag(const char *verb, const char *argument, int length, int takes)
 {
     struct clf__suggestion nearest = clf__suggest_begin(argument, length);
@@ -261,7 +261,7 @@ static int parse_flag(struct flags *flags, int *index, int argc, char **argv, in
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
     if (flag->kind == FLAG_SWITCH && value != NULL) {
-        return report_wrong_call("--%s: has no value; remove the value", flag->name);
+        return report_wrong_call("--%s: takes no value; remove the value", flag->name);
     }
     if (flag->kind != FLAG_SWITCH && value == NULL) {
         if (*index + 1 >= argc) {
@@ -316,7 +316,7 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
 
 int flags_choice(char *word, size_t size, const char *name, int index)
 {
-    const char *choice = NULL; /* the first flag with the name; its choices include those of the others */
+    const char *choice = NULL; /* the first flag with this name; it has every choice of the others */
     for (int i = 0; i < flag_table_size && choice == NULL; i++) {
         choice = strcmp(flag_table[i].name, name) == 0 ? flag_table[i].choices : NULL;
     }

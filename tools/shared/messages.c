@@ -18,7 +18,7 @@ static atomic_int hung_up;              /* SIGHUP has arrived, see signals_keep_
 static int is_pipe_known, ends_by_pipe; /* SIGPIPE was not ignored at the start of the process */
 static int is_output_closed;            /* the reader of standard output is gone */
 
-/* A second signal of any number ends the process at once. */
+/* A second signal, whichever it is, ends the process at once. */
 static void ask_to_stop(int signal_number)
 {
     if (interrupted != 0) {
@@ -52,13 +52,13 @@ static void (*handler_of(int i))(int)
 static void catch_stop(int i)
 {
     struct sigaction action = {.sa_handler = handler_of(i)};
-    /* A second signal to stop ends the process. */
+    /* A second stop signal ends the process. */
     action.sa_flags = action.sa_handler == ask_to_stop ? (int)SA_RESETHAND : (int)SA_RESTART;
     sigaction(stops[i], &action, NULL);
 }
 
-/* When it first compiles, LLVM replaces the handlers by one that deletes the files that it is writing, which
- * makes compilations fail. */
+/* Installs the handlers again. LLVM replaces them at its first compilation by a handler that deletes the
+ * files that LLVM is writing, which makes compilations fail. */
 static void catch_again(void)
 {
     for (int i = 0; i < STOPS; i++) {
@@ -95,7 +95,7 @@ void signals_keep_hangup(void)
     keeps_hangup = 1;
     for (int i = 0; i < STOPS; i++) {
         if (stops[i] == SIGHUP) {
-            is_caught[i] = 1; /* also with nohup */
+            is_caught[i] = 1; /* even under nohup */
             catch_stop(i);
         }
     }
@@ -150,7 +150,7 @@ int signals_finish(int status)
     return status;
 }
 
-/* Printed once, even if several calls fail. */
+/* Prints the message only once, even if several calls fail. */
 static int print_interrupted(const char *message)
 {
     static int is_printed;
@@ -184,7 +184,7 @@ int report_failure(clf_status status)
         return print_interrupted(clf_last_error());
     }
     if (interrupted !=
-        0) { /* a failure may result from the signal: LLVM deletes the files that it is writing */
+        0) { /* the signal may have caused the failure: LLVM deletes the files that it is writing */
         return report_interrupted();
     }
     fprintf(stderr, "clformer: %s\n", clf_last_error());
@@ -196,7 +196,7 @@ int report_wrong_call(const char *format, ...)
     char sentence[CLF__ERROR_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 overlooks va_start() */
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 does not recognise va_start() */
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     if (told_by != NULL) {

@@ -29,7 +29,7 @@ json_t *result_text(const char *text, size_t size)
 
 json_t *result_append(json_t *array, json_t *value)
 {
-    if (json_array_append_new(array, value) != 0) { /* takes ownership of the value in any case */
+    if (json_array_append_new(array, value) != 0) { /* takes ownership of the value, even on failure */
         json_decref(array);
         return NULL;
     }
@@ -69,7 +69,7 @@ json_t *result_remarks(json_t *object, int cut_from, const char *problem)
     return object;
 }
 
-/* Returns an array with the aligned source token, or null, of each id. */
+/* Returns an array with the aligned source token, or null, for each id. */
 static json_t *alignment_array(const struct clf_hypothesis *hypothesis)
 {
     json_t *array = json_array();

@@ -22,8 +22,8 @@ static int set_type(json_t *object, const char *key, const char *type)
            json_object_set_new(object, key, json_string(type)) == 0;
 }
 
-/* Copies config.json with the new type of the weights. With the old type, transformers would round the
- * weights. */
+/* Copies config.json with the new type of the weights, because transformers would round the weights to the
+ * old type. */
 static clf_status copy_config(const char *target, const char *folder,
                               const struct clf__format_weights *weights)
 {
