@@ -9,6 +9,7 @@
 #include "serve/detection.h"
 #include "serve/detector.h"
 #include "serve/page.h"
+#include "serve/speech_routes.h"
 #include "serve/translate_request.h"
 #include "serve/v1_translate.h"
 #include "shared/results.h"
@@ -142,7 +143,9 @@ const char *endpoints_name(const char *path)
             return routes[i].path;
         }
     }
-    return page_find(path) != NULL ? "/" : "other";
+    const char *rest;
+    const struct speech_route *route = speech_route_find(path, &rest);
+    return route != NULL ? speech_route_name(route) : page_find(path) != NULL ? "/" : "other";
 }
 
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,

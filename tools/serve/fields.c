@@ -22,7 +22,7 @@ static int is_json_type(const char *type)
             strncasecmp(type + size - 5, "+json", 5) == 0);
 }
 
-static struct fields read_json(const char *body, size_t size)
+struct fields fields_parse_json(const char *body, size_t size)
 {
     struct fields fields = {.is_json = 1};
     if (size >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
@@ -149,11 +149,16 @@ static void read_form(struct form *form, struct MHD_Connection *connection, cons
     end_value(form);
 }
 
-static struct fields read_fields(struct MHD_Connection *connection, const char *body, size_t size)
+int fields_are_json(struct MHD_Connection *connection)
 {
     const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Type");
-    if (type != NULL && is_json_type(type)) {
-        return read_json(body, size);
+    return type != NULL && is_json_type(type);
+}
+
+static struct fields read_fields(struct MHD_Connection *connection, const char *body, size_t size)
+{
+    if (fields_are_json(connection)) {
+        return fields_parse_json(body, size);
     }
     struct form form = {.object = json_object()};
     form.failed = form.object == NULL;

@@ -22,6 +22,10 @@ struct fields {
  * is a form. The first value of a repeated field counts, but the field text of DeepL's API
  * becomes an array. No string contains a NUL. */
 struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size);
+/* Parses a JSON body: an object without NUL, duplicate keys and deep nesting. */
+struct fields fields_parse_json(const char *body, size_t size);
+/* Returns 1 if the media type of a request is JSON. */
+int fields_are_json(struct MHD_Connection *connection);
 void fields_free(struct fields *fields);
 
 #endif
