@@ -210,7 +210,7 @@ int verb_serve(int argc, char **argv)
 {
     struct serving serving = {.listening = -1};
     int status = flags_parse(&serving.flags, argc, argv,
-                             TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE | TAKES_JSON, help);
+                             TAKES_MODELS | TAKES_DEVICES | TAKES_SEARCH | TAKES_SERVE | TAKES_JSON, help);
     if (status < 0) {
         status = flags_operands(&serving.flags, 0, 0, "serve takes only flags");
     }
@@ -222,8 +222,8 @@ int verb_serve(int argc, char **argv)
 int verb_serve(int argc, char **argv)
 {
     struct flags flags;
-    int status =
-        flags_parse(&flags, argc, argv, TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE | TAKES_JSON, help);
+    int status = flags_parse(&flags, argc, argv,
+                             TAKES_MODELS | TAKES_DEVICES | TAKES_SEARCH | TAKES_SERVE | TAKES_JSON, help);
     if (status >= 0) {
         return status;
     }
