@@ -4,7 +4,7 @@
  *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R]
  *     s[g] = scale * q[i] . global_k[g] + global_relative[h][clamp(g - block(i), -R', R') + R']
  *     block(i) = min(i / block_size, global tokens of the sequence - 1)
- *     y[i] = the mean of v[j] and global_v[g] with weights exp(s - max s); zeros without a key
+ *     y[i] = the mean of v[j] and global_v[g] with weights exp(s - max s); zeros if there is no key
  *
  * q, k (rows, heads * KEY_WIDTH), v, y (rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key,
  * keys }, with as many keys as queries; global_k and global_v as k and v; globals (sequences, 2) of { first row of global_k,
@@ -82,7 +82,7 @@ static inline void mask_window(float16 (*scores)[VECTORS(TILE_KEYS)], const int1
     for (int row = 0; row < rows; row++) {
         int position = position_of(query + row, keys);
         for (int vector = 0; vector < vectors; vector++) {
-            int distance = key + vector * LANES - position; /* of the first lane */
+            int distance = key + vector * LANES - position; /* distance of the first lane */
             float16 score = scores[row][vector];
             if (bias) {
                 float lanes[LANES];
@@ -98,8 +98,8 @@ static inline void mask_window(float16 (*scores)[VECTORS(TILE_KEYS)], const int1
     }
 }
 
-/* Adds `width` keys starting at `tile` to the sums of `count` queries starting at `first`. starts: these are the
- * first keys. */
+/* Adds `width` keys starting at `tile` to the sums of `count` queries starting at `first`. starts: the tile is the
+ * first one. */
 static inline void fold_tile(struct attention_work *work, const struct key_set *keys, int tile, int width,
                              const __global float *block_q, int first, int count, int starts,
                              struct clf__attention_local_sizes sizes)

@@ -1,4 +1,4 @@
-/* The peak rate of a level's matrix instructions, with operands in registers.
+/* Measures the peak rate of a level's matrix instructions, with operands in registers.
  *
  * Needs PRECISION and a level's macro. */
 #include "include/matrix.cl"
@@ -6,8 +6,8 @@
 #define NUMBERS 0x3c003c00u /* two normal numbers in fp16 and in bf16 */
 #define TILES 8 /* independent sums, which cover the latency of the instructions */
 
-/* A group is one warp: 2 * TILES * MATRIX_ROWS * MATRIX_COLUMNS operations per input of a slice and round.
- * sums (groups * MATRIX_LANES). */
+/* A group is one warp. It executes 2 * TILES * MATRIX_ROWS * MATRIX_COLUMNS operations per round and input of a
+ * slice. sums (groups * MATRIX_LANES). */
 GPU_KERNEL_OF(MATRIX_LANES) void peak_matrix_gpu(__global float *sums, int rounds, float factor)
 {
     uint4 a[A_WORDS], b[B_WORDS];
@@ -23,7 +23,7 @@ GPU_KERNEL_OF(MATRIX_LANES) void peak_matrix_gpu(__global float *sums, int round
     }
 #pragma unroll 1
     for (int round = 0; round < rounds; round++) {
-        a[0].x = NUMBERS + (uint)round % 256; /* so that no product can be hoisted */
+        a[0].x = NUMBERS + (uint)round % 256; /* varies, so no product can be hoisted */
         UNROLL_SLICES
         for (int i = 0; i < TILES; i++) {
             multiply_slice(own[i], a, b);

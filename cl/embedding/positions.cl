@@ -1,8 +1,8 @@
 /* y[n] = x[n] + table[positions[n]]: y and x (N, D), table (P, D), positions (1, N); y may be x. A
  * position outside the table adds nothing.
  *
- * CPU variant: a group computes whole rows. GPU variant: a group computes a row, work-item i columns 4i .. 4i
- * + 3 of every QUADS columns. No macros are needed. */
+ * CPU variant: a group computes whole rows. GPU variant: a group computes a row; work-item i computes columns 4i
+ * .. 4i + 3 of every QUADS columns. No macros. */
 
 CPU_KERNEL void positions_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                       int x_offset, int x_stride, const __global float *table, int table_offset,

@@ -3,7 +3,7 @@
 #include "include/bf16.cl"
 #include "math/gemm/layout.h"
 
-/* A group: one panel. */
+/* A group rounds one panel. */
 CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, int inputs)
 {
     size_t panel = get_group_id(0);

@@ -1,4 +1,4 @@
-/* The GEMMs of decoder_layer.cl, which includes this file; it is not a program. Groups take the tiles of a GEMM from a queue. */
+/* The GEMMs of decoder_layer.cl; included by it, not a program. Groups take the tiles of a GEMM from a queue. */
 
 /* A matrix in memory. */
 struct rows {

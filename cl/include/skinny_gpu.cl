@@ -1,10 +1,9 @@
-/* Few rows times a panel of weights, GPU variant: the slices of gemm_weight_skinny_gpu in gemm.cl, which includes this
- * file; it is not a program. */
+/* Few rows times a panel of weights, GPU variant: the slices of gemm_weight_skinny_gpu. Included by gemm.cl; not a
+ * program. */
 #define SKINNY_ROWS  CLF__SKINNY_ROWS
 #define SKINNY_DEPTH 128
 #define SKINNY_BATCH 4 /* inputs read from local memory while the previous ones are multiplied */
-#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* loads of an item for a
-                                                                                * slice of W */
+#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* loads per item for a slice of W */
 
 /* A few adjacent inputs of an item's 4 rows and of its column. */
 struct skinny_batch {

@@ -3,8 +3,8 @@
  * cost more than the stages. The stages call the functions of the kernels that lib/math/layers/layer.c would
  * launch, so the bits are the same.
  *
- * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the
- * launch, so they are never read through pointers that are restrict or constant.
+ * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the launch, so
+ * they are never read through restrict or constant pointers.
  *
  * GPU variant only. Needs PRECISION (fp16, bf16 or int8), the macros of attention_step.cl and norm_row.cl,
  * and GROUPS_TOGETHER. */

@@ -28,6 +28,7 @@ struct service {
         double wait;    /* seconds at the gate */
         double time;    /* seconds of a request */
     } limits;
+    atomic_llong characters; /* of all requests */
     atomic_int is_stopping;
 };
 
@@ -40,12 +41,13 @@ struct answer {
     int retry_after;               /* value of the header Retry-After in seconds; 0: none */
     struct MHD_Response *response; /* instead of the text, with its own headers; NULL: none */
     int closes;                    /* 1: close the connection without an answer */
+    const struct page_file *file;  /* of the web page, or NULL */
 };
 
 /* Answers a request. `path` has no query; `connection` and the body are the source of its fields. */
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
                                const char *path, const char *body, size_t size);
-/* Returns the path of an endpoint, or "other". */
+/* Returns the path of an endpoint, "/" for a file of the web page, or "other". */
 const char *endpoints_name(const char *path);
 /* An answer {"error": "..."}. */
 struct answer endpoints_error(unsigned status, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -33,6 +33,8 @@ static const char help[] =
     "  $ clformer serve -m whisper-small\n"
     "  $ curl http://127.0.0.1:5000/v1/audio/transcriptions -F file=@talk.mp3 -F response_format=srt\n"
     "\n"
+    "The web page at http://127.0.0.1:5000 translates texts and text files.\n"
+    "\n"
     "Also GET /languages, /frontend/settings, /health and /ready. On SIGTERM the server stops accepting\n"
     "connections, finishes the running requests and exits with status 0. There is no encryption and no\n"
     "password: use a proxy to serve other machines.\n";

@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/status.h"
 #include "serve/client.h"
+#include "serve/page.h"
 #include "serve/speech_routes.h"
 
 enum { IDLE_SECONDS = 60, HEADER_BYTES = 128 * 1024, WAIT_NANOSECONDS = 20000000 };
@@ -86,6 +87,9 @@ static enum MHD_Result send_answer(const struct server *server, struct MHD_Conne
     }
     if (server->service->cors != NULL && request->status != 404) {
         add_cors(response, server->service->cors);
+    }
+    if (answer->file != NULL) {
+        page_add_headers(answer->file, response);
     }
     if (answer->allow != NULL) {
         MHD_add_response_header(response, "Allow", answer->allow);
@@ -233,6 +237,7 @@ static void finish(void *user, struct MHD_Connection *connection, void **of_conn
         unsigned status = request->status != 0 ? request->status : CLIENT_IS_GONE;
         metrics_end(server->service->metrics, request->endpoint, status, seconds);
     }
+    atomic_fetch_add(&server->service->characters, (long long)request->characters);
     if (server->service->log != NULL) {
         access_log_write(server->service->log,
                          &(struct access){.request = request->shown,

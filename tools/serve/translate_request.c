@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "serve/detection.h"
 #include "serve/failures.h"
+#include "serve/html.h"
 #include "serve/q_field.h"
 #include "serve/texts.h"
 #include "shared/results.h"
@@ -19,8 +20,9 @@ enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64 };
 
 /* The fields of a request after the checks. */
 struct translation_request {
-    json_t *array; /* owned; the texts */
-    int is_array;  /* q was an array, and the answer is one */
+    json_t *array;     /* owned; the texts */
+    struct html *html; /* owned; the texts as HTML; NULL: format is not html */
+    int is_array;      /* q was an array, and the answer is one */
     int is_auto;
     double confidence; /* of is_auto: 0 to 100 */
     int alternatives;
@@ -90,6 +92,12 @@ static struct answer refuse_code(const char *code)
     return endpoints_error(400, "%.*s is not supported", (int)size, lower);
 }
 
+/* The texts to translate. */
+static const json_t *contents(const struct translation_request *request)
+{
+    return request->html != NULL ? html_texts(request->html) : request->array;
+}
+
 static int find_languages(struct translation_request *request, const struct service *service,
                           const struct fields *fields, struct answer *answer)
 {
@@ -97,7 +105,7 @@ static int find_languages(struct translation_request *request, const struct serv
     const char *target = json_string_value(json_object_get(fields->object, "target"));
     request->is_auto = strcasecmp(source, "auto") == 0;
     if (request->is_auto) {
-        request->source = detection_source(&request->confidence, service->routes, request->array, answer);
+        request->source = detection_source(&request->confidence, service->routes, contents(request), answer);
     } else {
         request->source = routes_get(service->routes, source);
         if (request->source == NULL) {
@@ -114,10 +122,16 @@ static int find_languages(struct translation_request *request, const struct serv
     return request->target != NULL;
 }
 
+static int is_html(const struct fields *fields)
+{
+    const json_t *format = json_object_get(fields->object, "format");
+    return html_exists() && json_is_string(format) && strcmp(json_string_value(format), "html") == 0;
+}
+
 static int check_format(const struct fields *fields, struct answer *answer)
 {
     const json_t *format = json_object_get(fields->object, "format");
-    if (field_is_empty(format) ||
+    if (field_is_empty(format) || is_html(fields) ||
         (json_is_string(format) && strcmp(json_string_value(format), "text") == 0)) {
         return 1;
     }
@@ -142,6 +156,24 @@ static int find_route(struct translation_request *request, const struct service 
     return 0;
 }
 
+/* Finds the texts of HTML, and refuses too many. */
+static int read_html(struct translation_request *request, const struct fields *fields, struct answer *answer)
+{
+    if (!is_html(fields)) {
+        return 1;
+    }
+    if (html_read(&request->html, request->array, TEXTS_MOST_LINES, NULL) != CLF_OK) {
+        *answer = endpoints_error(500, "out of memory");
+        return 0;
+    }
+    if (html_count(request->html) > TEXTS_MOST_LINES) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)",
+                                  html_count(request->html), TEXTS_MOST_LINES);
+        return 0;
+    }
+    return 1;
+}
+
 /* Checks in the order of LibreTranslate. */
 static int read_request(struct translation_request *request, const struct service *service,
                         const struct fields *fields, struct answer *answer)
@@ -155,8 +187,8 @@ static int read_request(struct translation_request *request, const struct servic
         return 0;
     }
     return texts_are_admitted(request->array, request->is_array, service, answer) &&
-           find_languages(request, service, fields, answer) && check_format(fields, answer) &&
-           find_route(request, service, answer);
+           read_html(request, fields, answer) && find_languages(request, service, fields, answer) &&
+           check_format(fields, answer) && find_route(request, service, answer);
 }
 
 /* The result for the texts, or for the only text of a request whose q is a string. */
@@ -191,11 +223,11 @@ static json_t *detected(const struct translation_request *request)
 static clf_status translate_texts(json_t **best, json_t **others, const struct translation_request *request)
 {
     const struct route *route = &request->route;
-    const struct texts texts = {request->array, route};
+    const struct texts texts = {contents(request), route};
     json_t *before = NULL;
     clf_status status = texts_translate(best, &before, &texts);
     if (status == CLF_OK && request->alternatives > 0) {
-        if (route->count == 0) {
+        if (route->count == 0 || request->html != NULL) {
             *others = empty_lists(request);
         } else {
             const struct hop *last = &route->hops[route->count - 1];
@@ -203,13 +235,18 @@ static clf_status translate_texts(json_t **best, json_t **others, const struct t
         }
     }
     json_decref(before);
+    if (status == CLF_OK && request->html != NULL) {
+        json_t *translations = *best;
+        *best = html_join(request->html, translations);
+        json_decref(translations);
+    }
     return status;
 }
 
 static struct answer run(struct service *service, const struct translation_request *request)
 {
     json_t *best = NULL, *others = NULL;
-    int64_t tokens = texts_estimate_tokens(request->array);
+    int64_t tokens = texts_estimate_tokens(contents(request));
     if (!gate_enter(service->gate, tokens, service->limits.wait, service->request_is_over)) {
         return failure_at_gate(service,
                                504); /* after 503 or 429, Weblate ignores a server for half an hour */
@@ -243,6 +280,7 @@ struct answer translate_request(struct service *service, const struct fields *fi
         answer = run(service, &request);
         answer.characters = q_field_characters(request.array);
     }
+    html_free(request.html);
     json_decref(request.array);
     return answer;
 }

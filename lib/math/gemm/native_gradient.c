@@ -21,7 +21,7 @@ static int together(enum clf__precision precision)
     return clf__packing_of(precision)->group;
 }
 
-/* Returns how many rows of x are packed at a time: few enough to stay in a cache. */
+/* Returns the number of rows of x to pack at a time: few enough to stay in a cache. */
 static int packed_rows(int rows, int inputs, enum clf__precision precision)
 {
     int slice = DEPTH * together(precision);

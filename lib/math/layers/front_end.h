@@ -7,7 +7,7 @@
 
 enum { CLF__CONVOLUTIONS = 2, CLF__CONVOLUTION_WIDTH = 3 };
 
-/* A separate member holds the parameters of each kind. */
+/* Each kind has its own members. */
 struct clf__front_end {
     const struct clf__front_end_kind *kind;
     struct clf__weight *tokens; /* (V, D), may be shared with the other side; NULL for frames */
@@ -26,9 +26,9 @@ struct clf__front_end_input {
      * members below are used only by convolutions. */
     int count;
     const int *first;                /* (count + 1) */
-    struct clf__tensor scratch;      /* (1, n): the size is the kind's scratch() */
+    struct clf__tensor scratch;      /* (1, n), n = scratch() of the kind */
     struct clf__id_groups id_groups; /* groups of the ids, in training */
-    struct clf__tensor record;       /* (1, n): the size is the kind's record(), in training; else buffer
+    struct clf__tensor record;       /* (1, n), n = record() of the kind, in training; otherwise buffer
                                       * NULL */
 };
 
@@ -49,7 +49,7 @@ struct clf__front_end_kind {
     /* Adds to the gradients of the parameters; dy is overwritten. */
     clf_status (*backward)(const struct clf__front_end *gradient, struct clf__tensor dy, /* (N, D) */
                            const struct clf__front_end *front_end, const struct clf__front_end_input *input,
-                           struct clf__tensor scratch); /* (1, n): the size is clf__bias_backward_scratch() */
+                           struct clf__tensor scratch); /* (1, n), n = clf__bias_backward_scratch() */
 };
 
 /* Tokens are embedded. Frames pass through a linear layer, or through two convolutions of width three,

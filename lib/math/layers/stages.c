@@ -6,8 +6,8 @@
 #include "math/ops/operand.h"
 #include "runtime/device/caps.h"
 
-/* The stages of a layer, and of those the ones that int8 adds: it quantises attention's results twice, and
- * the feed-forward's activations. */
+/* LAYER_STAGES includes INT8_STAGES, which only int8 has: they quantize the results of both attentions and
+ * the activations of the feed-forward network. */
 enum { WORD = 16, VECTOR_FLOATS = 4, LINEARS = 6, LAYER_STAGES = 11, INT8_STAGES = 3 };
 
 static int round_up(int n, int unit)
@@ -227,7 +227,7 @@ static clf_status add_product(struct list *list, enum clf__stage_rows to, enum c
     return copy_vector(list, &stage->beta, linear->bias, 0, stage->outputs);
 }
 
-/* In int8, adds a stage that quantises `from` to `to`. In other precisions the previous stage has written
+/* In int8, adds a stage that quantizes `from` to `to`. In other precisions the previous stage writes
  * operands directly. */
 static void add_quantizing(struct list *list, enum clf__stage_rows to, enum clf__stage_rows from, int inputs)
 {

@@ -188,7 +188,7 @@ static void unpack_bf16(float *out, const uint16_t *values, size_t count)
     }
 }
 
-/* Packs `count` values into a flight's buffer, starting at number `first`. */
+/* Packs `count` values into a flight's buffer, starting at element `first`. */
 static void pack(const struct clf__tree_sum *sum, const struct clf__tree_flight *flight, size_t first,
                  const float *values, size_t count)
 {

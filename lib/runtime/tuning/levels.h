@@ -1,4 +1,4 @@
-/* Instruction set levels: C and OpenCL include this one file.
+/* Instruction set levels. C and OpenCL both include this file.
  *
  * A level of the CPU variant is defined by its row of runtime/tuning/levels.c and by cl/include/level.cl; a
  * level of the GPU variant by a file cl/include/matrix_<level>.cl. */
@@ -6,7 +6,7 @@
 #define CLF_TUNING_LEVELS_H
 
 /* Flags for the instructions of a device; cl/device/probe.cl returns a sum of them. */
-#define CLF__WIDE          1   /* registers of 512 bits, used only by OpenCL C code */
+#define CLF__WIDE          1   /* 512-bit registers, but only for plain OpenCL C code */
 #define CLF__AVX2          2   /* with FMA and F16C */
 #define CLF__DOT_INT8_256  4   /* vpdpbusd on 256 bits (AVX-VNNI, or AVX512_VNNI with AVX512VL) */
 #define CLF__AVX512        8   /* AVX512F and AVX512BW */
@@ -26,7 +26,7 @@
 #define CLF__MATRIX_ANY                                                                                      \
     (CLF__MATRIX_NV80 | CLF__MATRIX_MFMA | CLF__MATRIX_WMMA11 | CLF__MATRIX_WMMA12 | CLF__MATRIX_EMULATED)
 
-/* Any instruction for dot products of int8. */
+/* Any int8 dot product instruction. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
 
 /* The layout of packed int8 activations; the value is the size of an element in bytes. */
@@ -37,10 +37,10 @@
 #ifndef __OPENCL_C_VERSION__
 #include <clformer/device.h>
 
-/* The matrix instructions of a level, as defined in its file cl/include/matrix_<level>.cl. */
+/* The matrix instructions of a level; cl/include/matrix_<level>.cl defines them. */
 struct clf__matrix_level {
     const char *define; /* the macro that selects the file; NULL: the level has none */
-    int lanes;          /* work-items of a warp */
+    int lanes;          /* work-items per warp */
     int rows, columns;  /* tile of an instruction */
     int query_tiles;    /* maximum query tiles per warp in cl/attention/attention_matrix.cl */
 };
@@ -48,7 +48,7 @@ struct clf__matrix_level {
 struct clf__level {
     clf_instructions name;
     int instructions; /* instructions that the level requires */
-    int lanes;        /* floats in a vector of its register blocks: 8 or 16 */
+    int lanes;        /* floats per vector of a register block: 8 or 16 */
     int block_rows;   /* rows of a register block of two vectors, at most 8 */
     int int8_bytes;   /* one of CLF__INT8_* */
     struct clf__matrix_level matrix;
