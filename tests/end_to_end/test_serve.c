@@ -265,7 +265,7 @@ static void test_endpoints(void **state)
           "{\"apiKeys\":false,\"charLimit\":-1,\"filesTranslation\":true,\"frontendTimeout\":500,"
           "\"keyRequired\":false,\"language\":{\"source\":{\"code\":\"auto\",\"name\":\"Auto Detect\"},"
           "\"target\":{\"code\":\"en\",\"name\":\"English\"}},\"suggestions\":false,\"supportedFilesFormat\":"
-          "[]}");
+          "[" FILE_KINDS "]}");
     check("GET /health", "", "", 200, "{\"status\":\"ok\"}");
     check("GET /ready", "", "", 200, "{\"status\":\"ready\"}");
     check("HEAD /languages", "", "", 200, "");
