@@ -422,10 +422,9 @@ static int stop_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_openai), TEST(test_openai_verbose), TEST(test_openai_errors),
-        TEST(test_models), TEST(test_json_body),      TEST(test_whisper_cpp),
-        TEST(test_asr),    TEST(test_asr_errors),     TEST(test_detect_language),
-        TEST(test_end),
+        TEST(test_openai),     TEST(test_openai_verbose),  TEST(test_openai_errors), TEST(test_models),
+        TEST(test_json_body),  TEST(test_metrics),         TEST(test_whisper_cpp),   TEST(test_asr),
+        TEST(test_asr_errors), TEST(test_detect_language), TEST(test_end),
     };
     return cmocka_run_group_tests(tests, start_shared, stop_shared);
 }
