@@ -138,6 +138,7 @@ static clf_status check_origin(const char *origin)
 static clf_status create_service(struct service *service, const struct flags *flags)
 {
     service->cors = flags->cors;
+    service->changes_text = flags->libretranslate_text;
     service->request_is_over = request_is_over;
     service->limits.characters = chosen(flags->most_characters, 0);
     service->limits.texts = chosen(flags->most_texts, 0);
