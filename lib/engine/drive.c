@@ -314,19 +314,23 @@ void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition, int 
 static int drives_on(const struct clf_engine *engine, const struct clf__lane *lane,
                      const struct clf__job *job)
 {
-    return job != NULL ? !clf__job_is_over(job) : !engine->stops && !lane->is_lost;
+    return job != NULL ? !clf__job_is_over(job) && !engine->is_threaded : !engine->stops && !lane->is_lost;
 }
 
-/* Lets the thread of another job run the lane. */
+/* Lets the lane's thread, or that of another job, run the lane. */
 static void hand_over(struct clf_engine *engine, struct clf__lane *lane)
 {
     struct clf__job *other = engine->first;
     lane->is_driven = 0;
+    if (engine->is_threaded) {
+        pthread_cond_broadcast(&engine->work);
+        return;
+    }
     while (other != NULL && clf__job_is_over(other)) {
         other = other->next;
     }
     if (other != NULL) {
-        pthread_cond_broadcast(&other->changed);
+        clf__job_notify(other);
     }
 }
 

@@ -32,6 +32,7 @@ static clf_status fill(struct clf_engine *engine, struct clf_model *const *model
     for (int i = 0; i < engine->count && engine->count > 1; i++) {
         engine->lanes[i].is_lost = engine->lanes[i].model->is_lost;
     }
+    engine->is_threaded = engine->count > 1;
     const struct clf_model *first = engine->lanes[0].model;
     const struct clf__config *config = &first->transformer->config;
     return config->feature_size > 0
@@ -51,6 +52,7 @@ clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *
     pthread_mutex_init(&engine->lock, NULL);
     pthread_mutex_init(&engine->frames_lock, NULL);
     clf__condition_init(&engine->work);
+    clf__condition_init(&engine->service.news);
     clf_status status = clf__allocate(&engine->lanes, (size_t)count, sizeof *engine->lanes);
     if (status == CLF_OK) {
         status = clf__allocate(&engine->tasks, (size_t)count, sizeof *engine->tasks);
@@ -74,7 +76,9 @@ void clf__engine_free(struct clf_engine *engine)
     pthread_mutex_lock(&engine->lock);
     engine->stops = 1;
     pthread_cond_broadcast(&engine->work);
+    pthread_cond_broadcast(&engine->service.news);
     pthread_mutex_unlock(&engine->lock);
+    clf__task_wait(&engine->service.task);
     for (int i = 0; i < engine->count; i++) {
         clf__task_wait(&engine->tasks[i]);
         clf__lane_free(&engine->lanes[i]);
@@ -83,6 +87,7 @@ void clf__engine_free(struct clf_engine *engine)
     clf__free(engine->lanes);
     clf__free(engine->tasks);
     pthread_cond_destroy(&engine->work);
+    pthread_cond_destroy(&engine->service.news);
     pthread_mutex_destroy(&engine->frames_lock);
     pthread_mutex_destroy(&engine->lock);
     clf__free(engine);

@@ -17,9 +17,6 @@ static inline int clf__job_is_over(const struct clf__job *job)
     return job->held == 0 && (job->is_cancelled || job->done == job->order_count);
 }
 
-/* Ends a job early; CLF_OK keeps the first failure. */
-void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure);
-
 /* Returns the next unit that waits and that a lane may take, or NULL; with is_served only lines for which its
  * session has room. The unit belongs to the job that holds the fewest units, so that a long job cannot starve
  * a short one; among equal jobs to the one that took a unit least recently. The caller marks it as held. */
@@ -39,6 +36,22 @@ int clf__pace_allows(const struct clf_engine *engine, const struct clf__lane *la
 
 /* Runs a lane until `job` is over; NULL: until the engine stops. */
 void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job);
+
+/* Removes a job from the engine. */
+void clf__job_retire(struct clf_engine *engine, struct clf__job *job);
+/* Tells the thread that waits for a job, or the service thread, that something has changed. */
+void clf__job_notify(struct clf__job *job);
+
+/* Returns whether the job's hooks are called at regular intervals. */
+static inline int clf__job_has_interval(const struct clf__job *job)
+{
+    return job->options->poll != NULL || job->options->interrupted != NULL;
+}
+
+/* Starts the threads of the lanes, if the engine has them. Fails if no device works. */
+clf_status clf__lanes_start(struct clf_engine *engine);
+/* Starts the service thread and the threads of the lanes. */
+clf_status clf__service_start(struct clf_engine *engine);
 
 /* Passes streamed text and finished units on, without the lock. */
 clf_status clf__job_pass(struct clf__job *job);

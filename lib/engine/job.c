@@ -1,7 +1,6 @@
-/* Jobs: their threads submit them, and wait for their end or run a lane. */
+/* Jobs: threads submit them, and wait for their end or run a lane. */
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "base/task.h"
 #include "engine/internal.h"
 #include "text/batch.h"
 
@@ -30,46 +29,21 @@ static clf_status sort_units(struct clf__job *job)
     return status;
 }
 
-static void *run_lane(void *argument)
+void clf__job_notify(struct clf__job *job)
 {
-    struct clf__lane *lane = argument;
-    struct clf_engine *engine = lane->engine;
-    pthread_mutex_lock(&engine->lock);
-    clf__lane_drive(engine, lane, NULL);
-    pthread_mutex_unlock(&engine->lock);
-    return NULL;
-}
-
-/* Notes whether the device of an idle lane was lost by another translator, or is reported to work again. */
-static void note_loss(struct clf_engine *engine, struct clf__lane *lane)
-{
-    if (lane->held == 0 && lane->is_lost != lane->model->is_lost) {
-        lane->is_lost = lane->model->is_lost;
-        pthread_cond_broadcast(&engine->work); /* the thread of a lost lane ends */
+    struct clf__service *service = &job->engine->service;
+    if (job->over == NULL) {
+        pthread_cond_broadcast(&job->changed);
+    } else if (!job->has_news) {
+        job->has_news = 1;
+        job->next_news = NULL;
+        *(service->last != NULL ? &service->last->next_news : &service->first) = job;
+        service->last = job;
+        pthread_cond_signal(&service->news);
     }
 }
 
-/* Starts the threads of an engine with several lanes. */
-static clf_status start_lanes(struct clf_engine *engine)
-{
-    for (int i = 0; i < engine->count && engine->count > 1; i++) {
-        struct clf__lane *lane = &engine->lanes[i];
-        note_loss(engine, lane);
-        if (!lane->is_driven && !lane->is_lost) {
-            clf__task_wait(&engine->tasks[i]); /* an earlier thread has ended */
-            lane->is_driven = 1;
-            if (!clf__task_begin(&engine->tasks[i], run_lane, lane)) {
-                lane->is_driven = 0;
-                return clf__fail(CLF_OUT_OF_MEMORY, "cannot start a thread for a device");
-            }
-        }
-    }
-    return clf__engine_working(engine) > 0
-               ? CLF_OK
-               : clf__fail(CLF_DEVICE, "all devices of the translator failed; open the devices again");
-}
-
-static void submit(struct clf_engine *engine, struct clf__job *job)
+static void add(struct clf_engine *engine, struct clf__job *job)
 {
     for (int i = 0; i < job->order_count; i++) {
         engine->left += job->units[job->order[i]].cost;
@@ -82,16 +56,58 @@ static void submit(struct clf_engine *engine, struct clf__job *job)
     pthread_cond_broadcast(&engine->work);
 }
 
-static void retire(struct clf_engine *engine, struct clf__job *job)
+void clf__job_retire(struct clf_engine *engine, struct clf__job *job)
 {
     *(job->previous != NULL ? &job->previous->next : &engine->first) = job->next;
     *(job->next != NULL ? &job->next->previous : &engine->last) = job->previous;
+    job->is_retired = 1;
+}
+
+clf_status clf__job_prepare(struct clf_engine *engine, struct clf__job *job)
+{
+    job->engine = engine;
+    for (int i = 0; i < job->count; i++) {
+        job->units[i].job = job;
+        job->units[i].number = i;
+    }
+    clf__condition_init(&job->changed);
+    clf_status status = sort_units(job);
+    if (status != CLF_OK) {
+        clf__job_end(job);
+    }
+    return status;
+}
+
+clf_status clf__job_enter(struct clf_engine *engine, struct clf__job *job)
+{
+    CLF__TRY(job->over != NULL ? clf__service_start(engine) : CLF_OK);
+    CLF__TRY(clf__lanes_start(engine));
+    if (job->lane != NULL && job->lane->is_lost) {
+        return clf__fail(CLF_DEVICE, "the device has failed; open it again");
+    }
+    add(engine, job);
+    if (job->over != NULL) {
+        engine->service.asked += clf__job_has_interval(job);
+        clf__job_notify(job); /* it may be over already, and the service thread may wait without a limit */
+    }
+    return CLF_OK;
+}
+
+void clf__job_end(struct clf__job *job)
+{
+    clf__job_drop_parts(job);
+    pthread_cond_destroy(&job->changed);
+    clf__free(job->order);
+    job->order = NULL;
+    if (job->times != NULL) {
+        clf__engine_copy_times(job->engine, job->times);
+    }
 }
 
 /* Returns whether a job may run the only lane of an engine. */
 static int may_drive(const struct clf_engine *engine)
 {
-    return engine->count == 1 && !engine->lanes[0].is_driven;
+    return !engine->is_threaded && !engine->lanes[0].is_driven;
 }
 
 /* Calls the hooks, and waits while another thread runs the lanes. */
@@ -103,22 +119,13 @@ static void follow(struct clf_engine *engine, struct clf__job *job)
     if (clf__job_is_over(job) || may_drive(engine)) { /* which may have changed during the hooks */
         return;
     }
-    int has_hooks = job->options->poll != NULL || job->options->interrupted != NULL;
-    clf__engine_wait(engine, &job->changed, has_hooks ? CLF__HOOKS_MILLISECONDS : CLF__IDLE_MILLISECONDS);
+    clf__engine_wait(engine, &job->changed,
+                     clf__job_has_interval(job) ? CLF__HOOKS_MILLISECONDS : CLF__IDLE_MILLISECONDS);
 }
 
-static clf_status run(struct clf_engine *engine, struct clf__job *job)
+/* Runs the lane or waits, until a job is over. */
+static void wait_for(struct clf_engine *engine, struct clf__job *job)
 {
-    pthread_mutex_lock(&engine->lock);
-    struct clf__failure failure = clf__failure_keep(start_lanes(engine));
-    if (failure.status == CLF_OK && job->lane != NULL && job->lane->is_lost) {
-        failure = clf__failure_keep(clf__fail(CLF_DEVICE, "the device has failed; open it again"));
-    }
-    if (failure.status != CLF_OK) {
-        pthread_mutex_unlock(&engine->lock);
-        return clf__failure_again(&failure);
-    }
-    submit(engine, job);
     while (!clf__job_is_over(job)) {
         if (may_drive(engine)) {
             clf__lane_drive(engine, &engine->lanes[0], job);
@@ -126,28 +133,24 @@ static clf_status run(struct clf_engine *engine, struct clf__job *job)
             follow(engine, job);
         }
     }
-    retire(engine, job);
-    pthread_mutex_unlock(&engine->lock);
-    clf_status status = clf__failure_again(&job->failure);
-    return status == CLF_OK ? clf__job_pass(job) : status;
+    clf__job_retire(engine, job);
 }
 
 clf_status clf__job_run(struct clf_engine *engine, struct clf__job *job)
 {
-    job->engine = engine;
-    for (int i = 0; i < job->count; i++) {
-        job->units[i].job = job;
-        job->units[i].number = i;
-    }
-    clf__condition_init(&job->changed);
-    clf_status status = sort_units(job);
+    CLF__TRY(clf__job_prepare(engine, job));
+    pthread_mutex_lock(&engine->lock);
+    clf_status status = clf__job_enter(engine, job);
     if (status == CLF_OK) {
-        status = run(engine, job);
+        wait_for(engine, job);
     }
-    clf__job_drop_parts(job);
-    pthread_cond_destroy(&job->changed);
-    clf__free(job->order);
-    job->order = NULL;
-    clf__engine_copy_times(engine, job->times);
+    pthread_mutex_unlock(&engine->lock);
+    if (status == CLF_OK) {
+        status = clf__failure_again(&job->failure);
+    }
+    if (status == CLF_OK) {
+        status = clf__job_pass(job);
+    }
+    clf__job_end(job);
     return status;
 }

@@ -36,6 +36,7 @@ struct clf__lane {
     struct clf__session_limits align_limits;
     struct clf_stage_times times;
     /* Guarded by the engine's lock. */
+    int has_thread;         /* its own */
     int is_driven;          /* a thread runs the lane */
     int is_lost;            /* its device failed, and other devices work */
     uint64_t seen_arrivals; /* arrivals of the engine, and `searched`, at the last attempt to admit lines */

@@ -80,7 +80,7 @@ void clf__queue_return(struct clf__unit *unit)
     if (unit->job->is_cancelled) {
         unit->state = CLF__UNIT_DONE;
         unit->job->engine->left -= unit->cost;
-        pthread_cond_broadcast(&unit->job->changed);
+        clf__job_notify(unit->job);
     }
 }
 
@@ -92,12 +92,12 @@ void clf__queue_finish(struct clf__unit *unit)
     leave(unit);
     unit->state = CLF__UNIT_DONE;
     job->done++;
-    pthread_cond_broadcast(&job->changed);
+    clf__job_notify(job);
 }
 
 void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure)
 {
-    if (job->is_cancelled) {
+    if (job->is_cancelled || job->is_retired) {
         return; /* later failures are consequences */
     }
     job->is_cancelled = 1;
@@ -109,7 +109,7 @@ void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure)
             job->engine->left -= unit->cost;
         }
     }
-    pthread_cond_broadcast(&job->changed);
+    clf__job_notify(job);
 }
 
 /* Returns tokens per second; 0: unknown. */
