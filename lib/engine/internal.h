@@ -17,6 +17,10 @@ static inline int clf__job_is_over(const struct clf__job *job)
     return job->held == 0 && (job->is_cancelled || job->done == job->order_count);
 }
 
+/* Add a prepared job, and remove a job that is over. */
+void clf__queue_add(struct clf_engine *engine, struct clf__job *job);
+void clf__queue_remove(struct clf_engine *engine, struct clf__job *job);
+
 /* Returns the next unit that waits and that a lane may take, or NULL; with is_served only lines for which its
  * session has room. The unit belongs to the job that holds the fewest units, so that a long job cannot starve
  * a short one; among equal jobs to the one that took a unit least recently. The caller marks it as held. */
@@ -37,8 +41,6 @@ int clf__pace_allows(const struct clf_engine *engine, const struct clf__lane *la
 /* Runs a lane until `job` is over; NULL: until the engine stops. */
 void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job);
 
-/* Removes a job from the engine. */
-void clf__job_retire(struct clf_engine *engine, struct clf__job *job);
 /* Tells the thread that waits for a job, or the service thread, that something has changed. */
 void clf__job_notify(struct clf__job *job);
 

@@ -1,6 +1,40 @@
-/* The order in which lanes take units. */
+/* The jobs of an engine, and the order in which lanes take their units. */
 #include "base/minmax.h"
 #include "engine/internal.h"
+
+void clf__job_notify(struct clf__job *job)
+{
+    struct clf__service *service = &job->engine->service;
+    if (job->over == NULL) {
+        pthread_cond_broadcast(&job->changed);
+    } else if (!job->has_news) {
+        job->has_news = 1;
+        job->next_news = NULL;
+        *(service->last != NULL ? &service->last->next_news : &service->first) = job;
+        service->last = job;
+        pthread_cond_signal(&service->news);
+    }
+}
+
+void clf__queue_add(struct clf_engine *engine, struct clf__job *job)
+{
+    for (int i = 0; i < job->order_count; i++) {
+        engine->left += job->units[job->order[i]].cost;
+    }
+    job->previous = engine->last;
+    *(engine->last != NULL ? &engine->last->next : &engine->first) = job;
+    engine->last = job;
+    engine->arrivals++;
+    job->turn = ++engine->turns;
+    pthread_cond_broadcast(&engine->work);
+}
+
+void clf__queue_remove(struct clf_engine *engine, struct clf__job *job)
+{
+    *(job->previous != NULL ? &job->previous->next : &engine->first) = job->next;
+    *(job->next != NULL ? &job->next->previous : &engine->last) = job->previous;
+    job->is_retired = 1;
+}
 
 static void skip_taken(struct clf__job *job)
 {

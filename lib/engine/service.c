@@ -67,7 +67,7 @@ static struct clf__job *next_news(struct clf__service *service)
 static void end(struct clf_engine *engine, struct clf__job *job)
 {
     engine->service.asked -= clf__job_has_interval(job);
-    clf__job_retire(engine, job);
+    clf__queue_remove(engine, job);
     pthread_mutex_unlock(&engine->lock);
     clf_status status = clf__failure_again(&job->failure);
     struct clf__failure failure = clf__failure_keep(status == CLF_OK ? clf__job_pass(job) : status);

@@ -26,7 +26,6 @@ void clf__call_free(struct clf__call *call)
     }
     clf__work_free(&call->work);
     clf_translations_free(call->translations, call->count);
-    clf_scores_free(call->scores, call->count);
 }
 
 clf_status clf_translate_prefixed(struct clf_translation **out, struct clf_translator *translator,

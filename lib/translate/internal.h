@@ -92,7 +92,7 @@ struct clf__call {
 struct clf__call_kind {
     clf_status (*begin)(struct clf__call *call);   /* prepares the first job */
     clf_status (*advance)(struct clf__call *call); /* after a job: prepares the next one or the results */
-    void (*free)(struct clf__call *call);          /* frees the state, but no results */
+    void (*free)(struct clf__call *call);          /* frees the state, and scores that were not taken */
 };
 extern const struct clf__call_kind clf__call_lines, clf__call_alternatives, clf__call_split, clf__call_scores;
 

@@ -288,6 +288,7 @@ static clf_status end(struct clf__call *call)
 static void free_work(struct clf__call *call)
 {
     struct work *work = call->state;
+    clf_scores_free(call->scores, call->count);
     if (work == NULL) {
         return;
     }
