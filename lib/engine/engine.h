@@ -23,6 +23,7 @@ struct clf_engine {
     int64_t left;                     /* total cost of their units that are not done */
     uint64_t arrivals;                /* counts submitted jobs and failures of lanes */
     uint64_t turns;                   /* counts units that were taken */
+    int overtakings;                  /* interactive units that were taken since the last bulk unit */
     struct clf_stage_times own_times; /* work outside the lanes */
     int stops;
     struct clf__service {
@@ -70,6 +71,7 @@ struct clf__job {
     int longest_source;            /* tokens or frames */
     int group;                     /* this many consecutive units are sorted by cost together */
     struct clf__lane *lane;        /* the only lane that may run the job; NULL: any */
+    int is_bulk;                   /* CLF_PRIORITY_BULK */
     /* Called once on the service thread when the job is over and has ended; the engine does not use the job
      * afterwards. NULL: a thread waits for the job. */
     void (*over)(void *owner, const struct clf__failure *failure);

@@ -22,8 +22,9 @@ void clf__queue_add(struct clf_engine *engine, struct clf__job *job);
 void clf__queue_remove(struct clf_engine *engine, struct clf__job *job);
 
 /* Returns the next unit that waits and that a lane may take, or NULL; with is_served only lines for which its
- * session has room. The unit belongs to the job that holds the fewest units, so that a long job cannot starve
- * a short one; among equal jobs to the one that took a unit least recently. The caller marks it as held. */
+ * session has room. Interactive units come before bulk units, as clf_priority documents. The unit then
+ * belongs to the job that holds the fewest units, so that a long job cannot starve a short one; among equal
+ * jobs to the one that took a unit least recently. The caller marks it as held. */
 struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane, int is_served);
 int clf__unit_is_served(const struct clf__unit *unit, const struct clf__lane *lane);
 /* Returns whether no unit waits. */

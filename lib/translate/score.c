@@ -239,7 +239,11 @@ static clf_status make_units(struct work *work, const int *lengths)
         }
     }
     work->job =
-        (struct clf__job){.units = work->units, .count = batches->count, .run = force_batch, .context = work};
+        (struct clf__job){.units = work->units,
+                          .count = batches->count,
+                          .run = force_batch,
+                          .context = work,
+                          .is_bulk = work->translator->settings->options.priority == CLF_PRIORITY_BULK};
     return CLF_OK;
 }
 

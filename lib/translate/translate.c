@@ -149,6 +149,7 @@ static clf_status begin(struct clf__work *work)
                                   .count = request->count,
                                   .passed = request->emit != NULL ? emit : NULL,
                                   .context = work,
+                                  .is_bulk = work->settings->options.priority == CLF_PRIORITY_BULK,
                                   .group = group_size(work->translator->engine)};
     for (int i = 0; i < request->count; i++) {
         work->job.longest_source = clf__max_int(work->job.longest_source, work->units[i].source.length);

@@ -227,6 +227,38 @@ static void test_callbacks(void **state)
     pthread_mutex_destroy(&report.lock);
 }
 
+/* A bulk job that comes first, and an interactive job of the same length, which is over first. */
+static void test_bulk(void **state)
+{
+    (void)state;
+    enum { LINES = 3000 };
+    struct clf_model *model = load();
+    struct clf_engine *engine;
+    struct clf_engine_options small;
+    struct clf_translate_options options = options_of(model);
+    struct clf_translator *bulk, *interactive;
+    struct clf_line *lines = support_array(LINES, sizeof *lines);
+    struct clf_job *first, *second;
+    fill_lines(lines, LINES);
+    clf_engine_options_init(&small);
+    small.batch_tokens = 64;
+    assert_ok(clf_engine_create(&engine, &model, 1, &small));
+    assert_ok(clf_translator_create_shared(&interactive, engine, &options));
+    options.priority = CLF_PRIORITY_BULK;
+    assert_ok(clf_translator_create_shared(&bulk, engine, &options));
+    assert_ok(clf_translate_submit(&first, bulk, lines, LINES, NULL));
+    assert_ok(clf_translate_submit(&second, interactive, lines, LINES, NULL));
+    wait_for(second);
+    assert_int_equal(clf_job_poll(first, NULL), 0);
+    wait_for(first);
+    clf_job_free(first);
+    clf_job_free(second);
+    clf_translator_free(interactive);
+    clf_translator_free(bulk);
+    clf_engine_free(engine);
+    clf_model_free(model);
+}
+
 static int interrupt(void *user)
 {
     return ++*(int *)user == 3;
@@ -296,6 +328,10 @@ static void test_bad_calls(void **state)
     struct clf_job *job;
     struct clf_line line = {"w2", 2};
     int is_over;
+    options.priority = (clf_priority)2;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+                 "priority: 2 is out of range");
+    options.priority = CLF_PRIORITY_BULK;
     assert_ok(clf_translator_create(&translator, model, &options));
     assert_fails(clf_translate_submit(&job, NULL, &line, 1, NULL), CLF_BAD_ARGUMENT, "translator: is NULL");
     assert_null(job);
@@ -328,6 +364,7 @@ int main(void)
         cmocka_unit_test_teardown(test_submitted, support_teardown),
         cmocka_unit_test_teardown(test_prefixes_and_scores, support_teardown),
         cmocka_unit_test_teardown(test_callbacks, support_teardown),
+        cmocka_unit_test_teardown(test_bulk, support_teardown),
         cmocka_unit_test_teardown(test_cancelled, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),
     };

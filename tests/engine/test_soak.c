@@ -134,6 +134,7 @@ static void run_one(const struct worker *worker, struct support_random *random)
     const struct support_request *request = &soak->requests[support_integer(random, support_request_count())];
     enum ending ending = (enum ending)support_integer(random, ENDINGS);
     struct clf_translate_options options = request->options;
+    options.priority = (clf_priority)support_integer(random, 2);
     struct clf_translator *translator;
     struct clf_translation *translation = NULL;
     struct clf_job *job;
