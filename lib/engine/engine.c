@@ -8,6 +8,7 @@
 #include "base/task.h"
 #include "engine/internal.h"
 #include "model/config/sides.h"
+#include "runtime/device/buffer.h"
 
 void clf__condition_init(pthread_cond_t *condition)
 {
@@ -18,6 +19,17 @@ void clf__condition_init(pthread_cond_t *condition)
     pthread_condattr_destroy(&clock);
 }
 
+/* Returns the size of a lane's cache. A model in training changes between calls. */
+static int64_t cache_bytes_of(const struct clf_engine *engine, const struct clf_model *model)
+{
+    enum { SHARE = 64, MOST_BYTES = 64 << 20 }; /* as clf_engine_options documents */
+    if (model->is_borrowed || engine->cache_bytes != 0) {
+        return model->is_borrowed ? 0 : engine->cache_bytes;
+    }
+    uint64_t share = clf__device_free_bytes(model->transformer->device) / SHARE;
+    return clf__min_int64((int64_t)share, MOST_BYTES);
+}
+
 static clf_status fill(struct clf_engine *engine, struct clf_model *const *models, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -26,6 +38,7 @@ static clf_status fill(struct clf_engine *engine, struct clf_model *const *model
             lane->engine = engine;
             lane->model = models[i];
             lane->times.size = sizeof lane->times;
+            lane->cache.bytes = cache_bytes_of(engine, models[i]);
             clf__lane_show(lane);
         }
     }
@@ -42,12 +55,13 @@ static clf_status fill(struct clf_engine *engine, struct clf_model *const *model
 }
 
 clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *models, int count,
-                              int batch_tokens)
+                              int batch_tokens, int64_t cache_bytes)
 {
     struct clf_engine *engine;
     *out = NULL;
     CLF__TRY(clf__allocate(&engine, 1, sizeof *engine));
     engine->batch_tokens = batch_tokens;
+    engine->cache_bytes = cache_bytes;
     engine->own_times.size = sizeof engine->own_times;
     pthread_mutex_init(&engine->lock, NULL);
     pthread_mutex_init(&engine->frames_lock, NULL);

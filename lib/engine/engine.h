@@ -17,6 +17,7 @@ struct clf_engine {
     int count;
     int is_threaded;  /* each lane has a thread: several lanes, or jobs were started for the service thread */
     int batch_tokens; /* 0: chosen for each device and the options of the lines */
+    int64_t cache_bytes; /* of each lane; 0: chosen for each device; negative: no cache */
     pthread_mutex_t lock;
     pthread_cond_t work;              /* units wait, or the engine stops */
     struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */
@@ -39,7 +40,7 @@ struct clf_engine {
 };
 
 clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *models, int count,
-                              int batch_tokens);
+                              int batch_tokens, int64_t cache_bytes);
 /* Frees an engine without jobs. */
 void clf__engine_free(struct clf_engine *engine);
 
