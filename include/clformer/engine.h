@@ -19,8 +19,9 @@ struct clf_engine_options {
     size_t size;      /* size of this struct, see clformer.h */
     int batch_tokens; /* maximum source tokens in a batch; 0: chosen for the device and the model */
     int reserved;
-    /* Device memory that keeps encoded sources, so that a line that occurs again is not encoded again. 0:
-     * 1/64 of the free memory, at most 64 MiB; negative: none. Recordings are always encoded. */
+    /* Bytes of device memory that keep encoded sources, so that a line that occurs again is not encoded
+     * again. 0: 1/64 of the free memory, at most 64 MiB and 4096 tokens; negative: none. Recordings are
+     * always encoded. */
     int64_t cache_bytes;
 };
 

@@ -30,11 +30,19 @@ static struct clf__cache_entry *find(const struct clf__cache *cache, const struc
     return NULL;
 }
 
+/* Returns whether a source was noted and no other one since has replaced the note: most new sources are found
+ * to be new without a search. */
+static int is_seen(const struct clf__cache *cache, const struct clf__source *source)
+{
+    uint64_t hash = hash_of(source);
+    return cache->seen[hash % CLF__CACHE_SEEN] == hash;
+}
+
 int clf__cache_part(const struct clf__cache *cache, struct clf__unit **units, int *slots, int count)
 {
     int missing = 0;
     for (int i = 0; i < count; i++) {
-        if (find(cache, &units[i]->source) == NULL) {
+        if (!is_seen(cache, &units[i]->source) || find(cache, &units[i]->source) == NULL) {
             struct clf__unit *unit = units[i];
             int slot = slots[i];
             units[i] = units[missing];
@@ -112,25 +120,22 @@ static clf_status prepare(struct clf__cache *cache, const struct clf__session *s
     if (cache->store != NULL) {
         return CLF_OK;
     }
-    clf_status status = clf__store_create(&cache->store, session, (uint64_t)cache->bytes);
+    clf_status status = clf__store_create(&cache->store, session, (uint64_t)cache->bytes, cache->rows);
     cache->bytes = cache->store != NULL ? cache->bytes : 0;
     return status == CLF_DEVICE_MEMORY ? CLF_OK : status;
-}
-
-/* Notes a source; returns whether it was noted before and the note was not replaced. */
-static int see(struct clf__cache *cache, const struct clf__source *source)
-{
-    uint64_t hash = hash_of(source), *seen = &cache->seen[hash % CLF__CACHE_SEEN];
-    int is_known = *seen == hash;
-    *seen = hash;
-    return is_known;
 }
 
 clf_status clf__cache_save(struct clf__cache *cache, struct clf__session *session, int slot,
                            const struct clf__source *source, int is_large_batch)
 {
     struct clf__cache_entry *entry;
-    if (source->frames != NULL || cache->bytes <= 0 || (!see(cache, source) && is_large_batch)) {
+    if (source->frames != NULL || cache->bytes <= 0) {
+        return CLF_OK;
+    }
+    int is_new = !is_seen(cache, source);
+    uint64_t hash = hash_of(source);
+    cache->seen[hash % CLF__CACHE_SEEN] = hash;
+    if (is_new && is_large_batch) {
         return CLF_OK;
     }
     CLF__TRY(prepare(cache, session));
@@ -149,5 +154,5 @@ void clf__cache_clear(struct clf__cache *cache)
     }
     clf__free(cache->entries);
     clf__store_free(cache->store);
-    *cache = (struct clf__cache){.bytes = cache->bytes};
+    *cache = (struct clf__cache){.bytes = cache->bytes, .rows = cache->rows};
 }

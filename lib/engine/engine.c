@@ -19,15 +19,16 @@ void clf__condition_init(pthread_cond_t *condition)
     pthread_condattr_destroy(&clock);
 }
 
-/* Returns the size of a lane's cache. A model in training changes between calls. */
-static int64_t cache_bytes_of(const struct clf_engine *engine, const struct clf_model *model)
+/* Chooses the size of a lane's cache. A model in training changes between calls. */
+static void size_cache(struct clf__cache *cache, const struct clf_engine *engine,
+                       const struct clf_model *model)
 {
-    enum { SHARE = 64, MOST_BYTES = 64 << 20 }; /* as clf_engine_options documents */
-    if (model->is_borrowed || engine->cache_bytes != 0) {
-        return model->is_borrowed ? 0 : engine->cache_bytes;
-    }
-    uint64_t share = clf__device_free_bytes(model->transformer->device) / SHARE;
-    return clf__min_int64((int64_t)share, MOST_BYTES);
+    enum { SHARE = 64, MOST_BYTES = 64 << 20, MOST_ROWS = 4096 }; /* as clf_engine_options documents */
+    int64_t share = (int64_t)(clf__device_free_bytes(model->transformer->device) / SHARE);
+    int is_chosen = engine->cache_bytes != 0;
+    cache->bytes = is_chosen ? engine->cache_bytes : clf__min_int64(share, MOST_BYTES);
+    cache->bytes = model->is_borrowed ? 0 : cache->bytes;
+    cache->rows = is_chosen ? INT_MAX : MOST_ROWS;
 }
 
 static clf_status fill(struct clf_engine *engine, struct clf_model *const *models, int count)
@@ -38,7 +39,7 @@ static clf_status fill(struct clf_engine *engine, struct clf_model *const *model
             lane->engine = engine;
             lane->model = models[i];
             lane->times.size = sizeof lane->times;
-            lane->cache.bytes = cache_bytes_of(engine, models[i]);
+            size_cache(&lane->cache, engine, models[i]);
             clf__lane_show(lane);
         }
     }

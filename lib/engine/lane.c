@@ -30,11 +30,8 @@ int clf__lane_serves(const struct clf__lane *lane, const struct clf__settings *s
            clf__capacity_covers(&lane->capacity, &settings->capacity);
 }
 
-clf_status clf__lane_prepare(struct clf__lane *lane)
+static clf_status make_session(struct clf__lane *lane)
 {
-    if (lane->session != NULL) {
-        return CLF_OK;
-    }
     struct clf__session_limits limits =
         clf__capacity_limits(&lane->capacity, lane->max_lines, lane->batch_tokens, lane->source_length);
     clf_status status = make_search(lane);
@@ -43,6 +40,19 @@ clf_status clf__lane_prepare(struct clf__lane *lane)
     }
     if (status != CLF_OK) {
         clf__lane_release(lane);
+    }
+    return status;
+}
+
+clf_status clf__lane_prepare(struct clf__lane *lane)
+{
+    if (lane->session != NULL) {
+        return CLF_OK;
+    }
+    clf_status status = make_session(lane);
+    if (status == CLF_DEVICE_MEMORY && lane->cache.store != NULL) {
+        clf__cache_clear(&lane->cache);
+        status = make_session(lane);
     }
     return status;
 }
