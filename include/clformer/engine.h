@@ -64,13 +64,13 @@ CLF_API clf_status clf_translator_create_shared(struct clf_translator **out, str
                                                 const struct clf_translate_options *options);
 
 /* A job: a call of clf_translate() or clf_score() that was submitted and runs in the background. The first
- * job of a translator, or of an engine that translators share, starts threads: one for each device and one,
- * the callback thread, that calls the callbacks of all jobs, one after another. A job therefore makes
- * progress whether or not a thread waits for it. The threads end when the engine is freed.
+ * job of an engine starts threads: one for each device, and the callback thread, which calls the callbacks of
+ * all jobs, one after another. A job therefore makes progress whether or not a thread waits for it. The
+ * threads end when the engine is freed, or the translator if it does not share an engine.
  *
- * Any thread may use a job, but none after clf_job_free(). A callback of a job may submit jobs, and poll,
- * cancel, take and free any job; what would wait fails there with CLF_BAD_ARGUMENT: clf_job_wait() for a job
- * that is not finished, and calls that translate or score. A slow callback delays other callbacks, but no
+ * Any thread may use a job until it is freed. Callbacks of jobs may submit, poll, cancel, take and free jobs;
+ * functions that would wait fail in a callback with CLF_BAD_ARGUMENT: clf_job_wait() for a job that is not
+ * over, and all calls that translate or score with the engine. A slow callback delays other callbacks, but no
  * line. */
 struct clf_job;
 
@@ -78,11 +78,11 @@ struct clf_job;
 struct clf_job_options {
     size_t size;                     /* size of this struct, see clformer.h */
     const struct clf_line *prefixes; /* (count) as for clf_translate_prefixed(); NULL: no prefixes */
-    /* Called once, on the callback thread, when the job is finished or has failed, unless it was freed
-     * before; may take its result and free it. */
+    /* Called once, on the callback thread, when the job has its results or has failed, unless it was freed
+     * before; may take the results and free the job. Can be called before clf_translate_submit() returns. */
     void (*finished)(struct clf_job *job, void *payload);
-    /* Last argument of `finished`. If it is not NULL, it also replaces `payload` of the translator's options
-     * in the hooks for this job. */
+    /* Last argument of `finished`. If not NULL, also the last argument of the hooks of the translator's
+     * options for this job. A hook does not free its own job, but may cancel it. */
     void *payload;
 };
 
@@ -169,7 +169,7 @@ CLF_API clf_status clf_job_take_scores(struct clf_score **out, struct clf_job *j
 
 /**
  * Frees a job; NULL is ignored. A job that is not over is cancelled, and the call returns when its callbacks
- * have returned. A callback does not wait: the job's translator is in use until the job is over.
+ * have returned. In a callback, the call does not wait, and the translator is in use until the job is over.
  */
 CLF_API void clf_job_free(struct clf_job *job);
 

@@ -287,28 +287,34 @@ static clf_status check_take(struct clf_job *job, int scores)
         return clf__fail(CLF_BAD_ARGUMENT, "the job has %s; call %s()", scores ? "translations" : "scores",
                          scores ? "clf_job_take" : "clf_job_take_scores");
     }
-    CLF__TRY(clf__failure_again(&job->failure));
-    const void *results = scores ? (const void *)job->call.scores : job->call.translations;
-    return results != NULL ? CLF_OK
-                           : clf__fail(CLF_BAD_ARGUMENT, "the results of the job were taken already");
+    return clf__failure_again(&job->failure);
+}
+
+static clf_status fail_taken(void)
+{
+    return clf__fail(CLF_BAD_ARGUMENT, "the results of the job were taken already");
 }
 
 clf_status clf_job_take(struct clf_translation **out, struct clf_job *job)
 {
     *out = NULL;
     CLF__TRY(check_take(job, 0));
+    pthread_mutex_lock(&job->engine->lock);
     *out = job->call.translations;
     job->call.translations = NULL;
-    return CLF_OK;
+    pthread_mutex_unlock(&job->engine->lock);
+    return *out != NULL ? CLF_OK : fail_taken();
 }
 
 clf_status clf_job_take_scores(struct clf_score **out, struct clf_job *job)
 {
     *out = NULL;
     CLF__TRY(check_take(job, 1));
+    pthread_mutex_lock(&job->engine->lock);
     *out = job->call.scores;
     job->call.scores = NULL;
-    return CLF_OK;
+    pthread_mutex_unlock(&job->engine->lock);
+    return *out != NULL ? CLF_OK : fail_taken();
 }
 
 void clf_job_free(struct clf_job *job)
