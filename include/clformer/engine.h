@@ -21,7 +21,7 @@ struct clf_engine_options {
     int reserved;
     /* Bytes of device memory that keep encoded sources, so that a line that occurs again is not encoded
      * again. 0: 1/64 of the free memory, at most 64 MiB and 4096 tokens; negative: none. Recordings are
-     * always encoded. */
+     * always encoded, and a translator without a shared engine encodes all lines. */
     int64_t cache_bytes;
 };
 

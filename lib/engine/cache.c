@@ -147,11 +147,16 @@ clf_status clf__cache_save(struct clf__cache *cache, struct clf__session *sessio
     return clf__store_save(cache->store, entry->first, session, slot);
 }
 
-void clf__cache_clear(struct clf__cache *cache)
+void clf__cache_forget(struct clf__cache *cache)
 {
     while (cache->count > 0) {
         remove_entry(cache, cache->count - 1);
     }
+}
+
+void clf__cache_clear(struct clf__cache *cache)
+{
+    clf__cache_forget(cache);
     clf__free(cache->entries);
     clf__store_free(cache->store);
     *cache = (struct clf__cache){.bytes = cache->bytes, .rows = cache->rows};

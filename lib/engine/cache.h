@@ -37,6 +37,9 @@ clf_status clf__cache_load(struct clf__cache *cache, struct clf__session *sessio
 clf_status clf__cache_save(struct clf__cache *cache, struct clf__session *session, int slot,
                            const struct clf__source *source, int is_large_batch);
 
+/* Removes all sources: after a failure of the device, their copies may not be complete. */
+void clf__cache_forget(struct clf__cache *cache);
+
 /* Frees the memory of a cache, which is then empty. */
 void clf__cache_clear(struct clf__cache *cache);
 

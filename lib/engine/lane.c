@@ -298,6 +298,7 @@ void clf__lane_clear(struct clf__lane *lane)
     if (lane->session != NULL) {
         clf__session_release_all(lane->session);
     }
+    clf__cache_forget(&lane->cache);
     lane->searched = 0;
     lane->searched_tokens = 0;
 }

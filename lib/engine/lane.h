@@ -93,7 +93,7 @@ clf_status clf__lane_take(struct clf__lane *lane, struct clf__unit **out);
 
 /* Removes the line in a slot from the search. */
 void clf__lane_remove(struct clf__lane *lane, int slot);
-/* Removes all lines. */
+/* Removes all lines, and forgets cached sources. */
 void clf__lane_clear(struct clf__lane *lane);
 
 /* Returns the text so far of the line in a slot, which the caller frees; NULL if there is none. */

@@ -80,9 +80,10 @@ clf_status clf_translator_create_over(struct clf_translator **out, struct clf_mo
     CLF__TRY(check_models(&first, models, count));
     clf_status status = create(&translator, first, options);
     if (status == CLF_OK) {
+        enum { NO_CACHE = -1 };
         translator->owns_engine = 1;
         status = clf__engine_create(&translator->engine, models, count,
-                                    translator->settings->options.batch_tokens, 0);
+                                    translator->settings->options.batch_tokens, NO_CACHE);
     }
     if (status == CLF_OK) {
         status = fit(translator);

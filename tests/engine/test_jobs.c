@@ -5,6 +5,8 @@
 
 #include <clformer/clformer.h>
 
+#include "base/memory.h"
+#include "runtime/opencl/testing.h"
 #include "support/requests.h"
 #include "support/support.h"
 #include "support/threads.h"
@@ -358,6 +360,82 @@ static void test_bad_calls(void **state)
     clf_model_free(model);
 }
 
+/* Ways to make the n-th allocation or OpenCL call fail. */
+struct fault {
+    void (*fail_at)(uint64_t n);
+    uint64_t (*count)(void);
+};
+
+/* Submits all lines twice, so that the second job finds the first one's sources, unless one fails. */
+static clf_status submit_twice(struct clf_translator *translator, const struct clf_translation *expected)
+{
+    struct clf_line lines[TEXTS];
+    clf_status status = CLF_OK;
+    fill_lines(lines, TEXTS);
+    for (int k = 0; k < 2 && status == CLF_OK; k++) {
+        struct clf_translation *translations;
+        struct clf_job *job;
+        CLF__TRY(clf_translate_submit(&job, translator, lines, TEXTS, NULL));
+        wait_for(job);
+        status = clf_job_take(&translations, job);
+        for (int i = 0; i < TEXTS && status == CLF_OK; i++) {
+            assert_true(support_translations_equal(&translations[i], &expected[i]));
+        }
+        clf_translations_free(translations, status == CLF_OK ? TEXTS : 0);
+        clf_job_free(job);
+    }
+    return status;
+}
+
+static void check_faults(const struct fault *fault, struct clf_model *model,
+                         const struct clf_translate_options *options, const struct clf_translation *expected)
+{
+    struct clf_engine *engine;
+    struct clf_translator *translator;
+    uint64_t total = 1;
+    int failures = 0, tries = 0;
+    for (uint64_t n = 0; n <= total; n += 1 + n / (support_small() ? 30 : 100), tries++) {
+        assert_ok(clf_engine_create(&engine, &model, 1, NULL));
+        assert_ok(clf_translator_create_shared(&translator, engine, options));
+        fault->fail_at(n);
+        failures += submit_twice(translator, expected) != CLF_OK;
+        total = n == 0 ? fault->count() : total;
+        fault->fail_at(0);
+        assert_ok(submit_twice(translator, expected));
+        clf_translator_free(translator);
+        clf_engine_free(engine);
+    }
+    assert_in_range(failures, tries / 2, tries - 1);
+}
+
+/* A job in which an allocation or an OpenCL call fails reports it, and later jobs of the engine succeed. */
+static void test_faults(void **state)
+{
+    (void)state;
+    static const struct fault allocations = {clf__memory_fail_at, clf__memory_count};
+    static const struct fault opencl_calls = {clf__device_fail_at, clf__device_call_count};
+    struct clf_model *model = load();
+    struct clf_translate_options options = options_of(model);
+    struct clf_translator *translator;
+    struct clf_translation *expected;
+    struct clf_line lines[TEXTS];
+    fill_lines(lines, TEXTS);
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&expected, translator, lines, TEXTS));
+    clf_translator_free(translator);
+    check_faults(&opencl_calls, model, &options, expected);
+    check_faults(&allocations, model, &options, expected);
+    options.alternatives = 2;
+    options.beam = 1;
+    clf_translations_free(expected, TEXTS);
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&expected, translator, lines, TEXTS));
+    clf_translator_free(translator);
+    check_faults(&allocations, model, &options, expected);
+    clf_translations_free(expected, TEXTS);
+    clf_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +444,7 @@ int main(void)
         cmocka_unit_test_teardown(test_callbacks, support_teardown),
         cmocka_unit_test_teardown(test_bulk, support_teardown),
         cmocka_unit_test_teardown(test_cancelled, support_teardown),
+        cmocka_unit_test_teardown(test_faults, support_teardown),
         cmocka_unit_test_teardown(test_bad_calls, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
