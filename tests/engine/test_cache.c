@@ -3,8 +3,11 @@
 
 #include <clformer/clformer.h>
 
+#include "runtime/device/buffer.h"
+#include "runtime/device/caps.h"
 #include "support/requests.h"
 #include "support/support.h"
+#include "translate/internal.h"
 
 enum { LINES = 13, MASKED = 12 };
 
@@ -35,12 +38,13 @@ static struct clf_translation *translate_lines(struct clf_translator *translator
     return translations;
 }
 
-static void open_engine(struct fixture *fixture, int64_t cache_bytes)
+static void open_engine(struct fixture *fixture, int64_t cache_bytes, int batch_tokens)
 {
     struct clf_engine_options engine_options;
     struct clf_translate_options options;
     clf_engine_options_init(&engine_options);
     engine_options.cache_bytes = cache_bytes;
+    engine_options.batch_tokens = batch_tokens;
     assert_ok(clf_engine_create(&fixture->engine, &fixture->model, 1, &engine_options));
     clf_translate_options_init(&options, fixture->model);
     options.subwords = options.beam = 1;
@@ -54,14 +58,14 @@ static void close_engine(struct fixture *fixture)
     clf_engine_free(fixture->engine);
 }
 
-static void begin(struct fixture *fixture, const char *model, int64_t cache_bytes)
+static void begin(struct fixture *fixture, const char *model, int64_t cache_bytes, int batch_tokens)
 {
     assert_ok(
         clf_model_load(&fixture->model, support_device(CLF_VARIANT_AUTO), support_fixture(model), NULL));
-    open_engine(fixture, -1);
+    open_engine(fixture, -1, 0);
     fixture->expected = translate_lines(fixture->translator, 0, LINES);
     close_engine(fixture);
-    open_engine(fixture, cache_bytes);
+    open_engine(fixture, cache_bytes, batch_tokens);
 }
 
 static void end(struct fixture *fixture)
@@ -87,7 +91,7 @@ static void test_again(void **state)
 {
     (void)state;
     struct fixture fixture;
-    begin(&fixture, "models/marian", 0);
+    begin(&fixture, "models/marian", 0, 0);
     assert_int_equal(count_batches(&fixture, 0, 4), 1);
     assert_int_equal(count_batches(&fixture, 0, 4), 0);
     assert_int_equal(count_batches(&fixture, 2, 1), 0);
@@ -101,7 +105,7 @@ static void test_large_batch(void **state)
 {
     (void)state;
     struct fixture fixture;
-    begin(&fixture, "models/marian", 0);
+    begin(&fixture, "models/marian", 0, 0);
     assert_int_equal(count_batches(&fixture, 0, LINES), 1);
     assert_int_equal(count_batches(&fixture, 0, LINES), 1);
     assert_int_equal(count_batches(&fixture, 0, LINES), 0);
@@ -112,7 +116,7 @@ static void test_off(void **state)
 {
     (void)state;
     struct fixture fixture;
-    begin(&fixture, "models/marian", -1);
+    begin(&fixture, "models/marian", -1, 0);
     assert_int_equal(count_batches(&fixture, 0, 1), 1);
     assert_int_equal(count_batches(&fixture, 0, 1), 1);
     end(&fixture);
@@ -124,7 +128,7 @@ static void test_replaced(void **state)
     (void)state;
     static const int lines[] = {1, 3, 0, 4, 8}; /* 18 tokens */
     struct fixture fixture;
-    begin(&fixture, "models/marian", 7680); /* 20 tokens */
+    begin(&fixture, "models/marian", 7680, 0); /* 20 tokens */
     for (int i = 0; i < 5; i++) {
         assert_int_equal(count_batches(&fixture, lines[i], 1), 1);
     }
@@ -142,7 +146,7 @@ static void test_small(void **state)
     (void)state;
     struct fixture fixture;
     struct support_random random = {5};
-    begin(&fixture, "models/marian", 7680); /* 20 tokens */
+    begin(&fixture, "models/marian", 7680, 0); /* 20 tokens */
     int64_t encoded = 0;
     for (int i = 0; i < 60; i++) {
         int line = support_integer(&random, LINES);
@@ -151,7 +155,7 @@ static void test_small(void **state)
     }
     assert_in_range(encoded, LINES + 1, 59);
     end(&fixture);
-    begin(&fixture, "models/marian", 1);
+    begin(&fixture, "models/marian", 1, 0);
     assert_int_equal(count_batches(&fixture, 0, 1), 1);
     assert_int_equal(count_batches(&fixture, 0, 1), 1);
     end(&fixture);
@@ -162,11 +166,50 @@ static void test_masked(void **state)
 {
     (void)state;
     struct fixture fixture;
-    begin(&fixture, "models/annotated", 0);
+    begin(&fixture, "models/annotated", 0, 0);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(count_batches(&fixture, MASKED, 1), 1);
         assert_int_equal(count_batches(&fixture, 2, 1), i == 0);
     }
+    end(&fixture);
+}
+
+/* Simulates a device with this much free memory; returns the change. */
+static uint64_t leave(struct clf_device *device, uint64_t bytes)
+{
+    struct clf__caps *caps = (struct clf__caps *)clf__device_caps(device);
+    uint64_t change = bytes - clf__device_free_bytes(device);
+    caps->usable_bytes += change;
+    caps->memory_bytes = caps->usable_bytes;
+    return change;
+}
+
+/* A larger session gets the memory of the cache, which stays off if there is too little. */
+static void test_gives_way(void **state)
+{
+    (void)state;
+    enum { CACHE_BYTES = 1 << 20 };
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
+    struct fixture fixture;
+    struct clf_translate_options options;
+    struct clf_translator *wide;
+    struct clf_translation *translation;
+    struct clf_line line = line_of(0);
+    begin(&fixture, "models/marian", CACHE_BYTES, 8);
+    assert_int_equal(count_batches(&fixture, 0, 1), 1);
+    clf_translate_options_init(&options, fixture.model);
+    options.subwords = 1;
+    options.beam = 64;
+    options.max_length = 8;
+    assert_ok(clf_translator_create_shared(&wide, fixture.engine, &options));
+    uint64_t change = leave(device, 1000);
+    assert_ok(clf_translate(&translation, wide, &line, 1));
+    assert_int_equal(fixture.translator->engine->lanes[0].cache.bytes, 0);
+    (void)count_batches(&fixture, 0, 1); /* includes the batch of the other translator */
+    assert_int_equal(count_batches(&fixture, 0, 1), 1);
+    leave(device, clf__device_free_bytes(device) - change);
+    clf_translations_free(translation, 1);
+    clf_translator_free(wide);
     end(&fixture);
 }
 
@@ -178,6 +221,7 @@ int main(void)
         cmocka_unit_test_teardown(test_off, support_teardown),
         cmocka_unit_test_teardown(test_replaced, support_teardown),
         cmocka_unit_test_teardown(test_small, support_teardown),
+        cmocka_unit_test_teardown(test_gives_way, support_teardown),
         cmocka_unit_test_teardown(test_masked, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

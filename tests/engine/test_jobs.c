@@ -102,7 +102,7 @@ static void test_prefixes_and_scores(void **state)
     struct clf_translator *translator;
     struct clf_line line = {"w2 w3 w4", 8}, prefix = {"w5 w6", 5};
     struct clf_job_options with_prefix;
-    struct clf_translation *expected, *translation;
+    struct clf_translation *expected, *translation, *none;
     struct clf_score *score, *expected_score;
     struct clf_job *job;
     clf_job_options_init(&with_prefix);
@@ -117,7 +117,8 @@ static void test_prefixes_and_scores(void **state)
     assert_ok(clf_score(&expected_score, translator, &line, &prefix, 1));
     assert_ok(clf_score_submit(&job, translator, &line, &prefix, 1, NULL));
     wait_for(job);
-    assert_fails(clf_job_take(&translation, job), CLF_BAD_ARGUMENT, "call clf_job_take_scores()");
+    assert_fails(clf_job_take(&none, job), CLF_BAD_ARGUMENT, "call clf_job_take_scores()");
+    assert_null(none);
     assert_ok(clf_job_take_scores(&score, job));
     assert_memory_equal(&score->log_probability, &expected_score->log_probability, sizeof(double));
     clf_job_free(job);
