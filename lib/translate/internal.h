@@ -99,8 +99,8 @@ extern const struct clf__call_kind clf__call_lines, clf__call_alternatives, clf_
 /* Chooses how a translator translates a call's lines. */
 const struct clf__call_kind *clf__call_kind_of(const struct clf_translator *translator);
 
-/* A clf__emit for a call: calls the option `translated`. */
-clf_status clf__emit_lines(void *call, struct clf_translation *results, int from, int to);
+/* A clf__emit whose `user` is a call: calls the option `translated`. */
+clf_status clf__emit_lines(void *user, struct clf_translation *results, int from, int to);
 
 /* Runs a call on the calling thread. */
 clf_status clf__call_run(struct clf__call *call);

@@ -26,7 +26,8 @@ static clf_status reserve(struct clf__store *store, const struct clf__session *s
     return clf__arena_allocate(&store->arena);
 }
 
-clf_status clf__store_create(struct clf__store **out, const struct clf__session *session, uint64_t bytes, int most_rows)
+clf_status clf__store_create(struct clf__store **out, const struct clf__session *session, uint64_t bytes,
+                             int most_rows)
 {
     CLF__LOCK_DEVICE(session->transformer->device);
     struct clf__store *store;
@@ -36,7 +37,8 @@ clf_status clf__store_create(struct clf__store **out, const struct clf__session 
     for (int i = 0; i < layers; i++) {
         row += (uint64_t)session->memory[i].columns * clf__type_bytes(session->memory[i].type);
     }
-    int64_t rows = (int64_t)(bytes / row), most = clf__min_int(most_rows, INT_MAX / session->memory[0].columns);
+    int64_t rows = (int64_t)(bytes / row),
+            most = clf__min_int(most_rows, INT_MAX / session->memory[0].columns);
     if (rows == 0) {
         return CLF_OK;
     }

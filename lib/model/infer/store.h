@@ -8,8 +8,8 @@
 struct clf__store;
 
 /* Creates a store for the sources of a session, of at most some encoder rows and bytes of device memory.
- * Sessions of the same model whose limits allow steps can share it. *out is NULL if the memory is too small for
- * a row. */
+ * Sessions of the same model whose limits allow steps can share it. *out is NULL if the memory is too small
+ * for a row. */
 clf_status clf__store_create(struct clf__store **out, const struct clf__session *session, uint64_t bytes,
                              int most_rows);
 void clf__store_free(struct clf__store *store);
