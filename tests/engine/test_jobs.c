@@ -328,6 +328,7 @@ static void test_bad_calls(void **state)
     struct clf_translator *translator;
     struct clf_translation *translations;
     struct clf_score *scores;
+    struct clf_job_options job_options;
     struct clf_job *job;
     struct clf_line line = {"w2", 2};
     int is_over;
@@ -342,6 +343,9 @@ static void test_bad_calls(void **state)
     assert_fails(clf_translate_submit(&job, translator, &line, -1, NULL), CLF_BAD_ARGUMENT, "count: is -1");
     assert_fails(clf_score_submit(&job, translator, &line, NULL, 1, NULL), CLF_BAD_ARGUMENT, "count: is 1");
     assert_null(job);
+    memset(&job_options, 0, sizeof job_options);
+    assert_fails(clf_translate_submit(&job, translator, &line, 1, &job_options), CLF_BAD_ARGUMENT,
+                 "clf_job_options_init()");
     assert_fails(clf_job_wait(&is_over, NULL, 0), CLF_BAD_ARGUMENT, "job: is NULL");
     assert_fails(clf_job_take(&translations, NULL), CLF_BAD_ARGUMENT, "job: is NULL");
     clf_job_cancel(NULL);
