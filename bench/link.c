@@ -1,7 +1,7 @@
 /* Measures the link between ranks for bench/cluster: `mpirun -n N clf_link FLOATS BLOCK` prints one line of
  * JSON. Latency and bidirectional rate are measured between pairs of ranks. Then all ranks reduce FLOATS
  * numbers, by MPI_Allreduce and by clformer's algorithm (reduce-scatter and all-gather of blocks of BLOCK
- * floats). All calls wait by spinning, which gives the best rate of the link. */
+ * floats). All calls busy-wait, which gives the best rate of the link. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include <mpi.h>
 
 enum {
-    ROUNDS = 5,             /* rounds per timing; the fastest counts, because other processes only add time */
-    SMALL_MESSAGES = 2000,  /* of one round */
+    ROUNDS = 5, /* rounds per timing; the fastest round counts, because other processes only add time */
+    SMALL_MESSAGES = 2000,  /* messages per round */
     LARGE_BYTES = 1 << 19,  /* bytes that two ranks exchange for a block of 1 MiB */
-    LARGE_MESSAGES = 100,   /* of one round */
+    LARGE_MESSAGES = 100,   /* messages per round */
     MOST_AT_ONCE = 1 << 24, /* maximum floats per MPI_Allreduce */
 };
 
@@ -97,7 +97,7 @@ static void exchange(struct link *link)
     }
 }
 
-/* Adds a block of numbers repeatedly, on all ranks at once as in a training update. */
+/* Adds a block of numbers repeatedly, on all ranks at the same time, as in a training update. */
 static void add(struct link *link)
 {
     for (size_t first = 0; first + link->block <= link->floats; first += link->block) {

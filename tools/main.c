@@ -50,9 +50,9 @@ static void print_help(FILE *file)
                   "`clformer VERB --help`, or `clformer help VERB`, shows the flags of a verb.\n");
 }
 
-/* Linux wakes PoCL's sleeping worker threads on the core of the thread that wakes them. PoCL then uses only
- * one core for the first tenths of a second, which is the whole duration of a short command. If the process
- * may use every core, this function pins each worker to a core; $POCL_AFFINITY overrides this. */
+/* Linux wakes PoCL's sleeping worker threads on the core of the waking thread. PoCL then uses only one core
+ * for the first tenths of a second, which is the whole duration of a short command. If the process may use
+ * every core, this function pins each worker to a core; $POCL_AFFINITY overrides this. */
 static void spread_pocl_workers(void)
 {
     cpu_set_t ours;
@@ -63,9 +63,9 @@ static void spread_pocl_workers(void)
     }
 }
 
-/* Opens /dev/null for each standard descriptor that is closed: otherwise the next file that is opened would
- * get this descriptor and be used as standard input, output or error. The mode makes reads or writes fail, as
- * they do on a closed descriptor. */
+/* Opens /dev/null for each standard descriptor that is closed: otherwise the next opened file would get this
+ * descriptor and be used as standard input, output or error. The mode makes reads or writes fail, as they do
+ * on a closed descriptor. */
 static int occupy_standard_descriptors(void)
 {
     static const int failing_mode[3] = {O_WRONLY, O_RDONLY, O_RDONLY};
@@ -115,8 +115,8 @@ static int report_no_verb(const char *name)
                : report_wrong_call("%s: unknown verb; `clformer --help` lists the verbs", name);
 }
 
-/* Fails if a verb that supports only one process runs as several ranks, which would write the same files.
- * Returns -1 to continue, or an exit status. */
+/* Fails if a verb that supports only one process runs as several ranks, because they would write the same
+ * files. Returns -1 to continue, or an exit status. */
 static int refuse_ranks(const struct verb *verb)
 {
     char sentence[128];

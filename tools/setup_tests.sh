@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 TEST_PACKAGES=(libcmocka-dev libopenmpi-dev openmpi-bin:mpirun oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
-    libavformat-dev libavcodec-dev libswresample-dev python3-pip:pip3)
+    libavformat-dev libavcodec-dev libswresample-dev python3-pip:pip3 chromium chromium-driver:chromedriver)
 
 # Wheels with versions and checksums, so that every mirror provides the reviewed files. One checksum per processor type.
 INTEL_WHEELS=(
@@ -34,7 +34,7 @@ fetch_wheels() { # FOLDER WHEEL...
     done
 }
 
-# Installs Intel's CPU runtime in build/intel-opencl, without its libOpenCL, which would hide the loader of the system.
+# Installs Intel's CPU runtime in build/intel-opencl, without its libOpenCL, which would hide the system's OpenCL loader.
 fetch_intel_runtime() {
     local folder=build/intel-opencl
     [[ $(uname -m) == x86_64 ]] || die "Intel's CPU runtime exists only for x86-64"
@@ -50,7 +50,7 @@ fetch_intel_runtime() {
     ln -sf ../pocl/pocl.icd ../intel/intel.icd build/icd/both/
 }
 
-# Sets PTXAS to the ptxas of the CUDA toolkit, or else to that of NVIDIA's wheel in build/ptxas.
+# Sets PTXAS to the ptxas of the CUDA toolkit, or else to the ptxas of NVIDIA's wheel in build/ptxas.
 fetch_ptxas() {
     local folder=build/ptxas
     PTXAS=$(PATH=$PATH:/usr/local/cuda/bin command -v ptxas || true)

@@ -36,7 +36,7 @@ struct job {
     struct setup setup;
 };
 
-/* Parses comma-separated numbers. Returns -1, or the exit status for a wrong value. */
+/* Parses comma-separated numbers. Returns -1 on success, or an exit status for an invalid value. */
 static int parse_numbers(double **out, int *count, const char *text, const char *wanted)
 {
     const char *rest = text;
@@ -57,7 +57,7 @@ static int parse_numbers(double **out, int *count, const char *text, const char 
 }
 
 /* A single temperature is followed by temperatures up to 1 with a fixed increment, as in openai/whisper
- * (numpy's arange). Returns -1, or the exit status for a wrong value. */
+ * (numpy's arange). Returns -1 on success, or an exit status for an invalid value. */
 static int parse_temperatures(struct job *job)
 {
     const struct flags *flags = &job->flags;
@@ -95,7 +95,7 @@ static int parse_temperatures(struct job *job)
     return -1;
 }
 
-/* Returns -1, or the exit status for a wrong value. */
+/* Returns -1 on success, or an exit status for an invalid value. */
 static int parse_suppressed(struct job *job)
 {
     static const char wanted[] = "--suppress-tokens: must be ids separated by commas, or -1";
@@ -157,7 +157,7 @@ static void take_flags(struct job *job)
     options->interrupted = recordings_interrupted;
 }
 
-/* Fails for flags that have no effect without other flags. Returns -1, or the exit status. */
+/* Fails for flags that have no effect without other flags. Returns -1 on success, or an exit status. */
 static int check_flags(struct job *job)
 {
     struct clf_transcript_options *subtitles = &job->flags.subtitles;

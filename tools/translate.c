@@ -49,48 +49,12 @@ static int translations_wanted(const struct stream *stream)
     return options->alternatives > 0 ? options->alternatives : options->n_best;
 }
 
-/* Returns an array with the aligned source token, or null, of each id. */
-static json_t *alignment_array(const struct clf_hypothesis *hypothesis)
-{
-    json_t *array = json_array();
-    for (int i = 0; i < hypothesis->count; i++) {
-        int source = hypothesis->alignment[i];
-        array = result_append(array, source >= 0 ? json_integer(source) : json_null());
-    }
-    return array;
-}
-
-static json_t *hypothesis_object(const struct clf_model *model, const struct clf_hypothesis *hypothesis)
-{
-    json_t *object = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o}", "text", result_text(hypothesis->text, strlen(hypothesis->text)),
-        "tokens", result_tokens(model, hypothesis->ids, hypothesis->count), "ids",
-        result_ids(hypothesis->ids, hypothesis->count), "score", result_number((double)hypothesis->score),
-        "log_probability", result_number(hypothesis->log_probability));
-    if (object != NULL && hypothesis->alignment != NULL &&
-        json_object_set_new(object, "alignment", alignment_array(hypothesis)) != 0) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
-}
-
-static json_t *n_best_array(const struct clf_model *model, const struct clf_translation *translation)
-{
-    json_t *all = json_array();
-    for (int i = 0; i < translation->count; i++) {
-        all = result_append(all, hypothesis_object(model, &translation->hypotheses[i]));
-    }
-    return all;
-}
-
 /* Keeps a sentence for the JSON object of its line; `user` is the stream. */
 static void keep_sentence(int line, const struct clf_sentence *sentence, void *user)
 {
     struct stream *stream = user;
-    json_t *object = json_pack("{s:o, s:o}", "source", result_text(sentence->source, sentence->source_size),
-                               "text", result_text(sentence->text, strlen(sentence->text)));
-    if (json_array_append_new(json_array_get(stream->sentences, (size_t)line), object) != 0) {
+    if (json_array_append_new(json_array_get(stream->sentences, (size_t)line), result_sentence(sentence)) !=
+        0) {
         json_decref(stream->sentences);
         stream->sentences = NULL;
     }
@@ -100,29 +64,16 @@ static void keep_sentence(int line, const struct clf_sentence *sentence, void *u
 static clf_status write_json(FILE *file, const struct stream *stream,
                              const struct clf_translation *translation, int line)
 {
-    json_t *object;
-    if (translation->count > 0) {
-        object = hypothesis_object(stream->setup.model, &translation->hypotheses[0]);
-    } else {
-        object =
-            json_pack("{s:s, s:[], s:[], s:n, s:n}", "text", "", "tokens", "ids", "score", "log_probability");
+    const json_t *sentences =
+        stream->flags.translate.split_sentences ? json_array_get(stream->sentences, (size_t)line) : NULL;
+    if (stream->flags.translate.split_sentences && sentences == NULL) {
+        return result_write(file, NULL); /* out of memory */
     }
-    int failed = object == NULL;
-    if (!failed && translations_wanted(stream) > 1) {
-        failed = json_object_set_new(object, "n_best", n_best_array(stream->setup.model, translation)) != 0;
-    }
-    if (!failed && stream->flags.translate.split_sentences) {
-        failed = json_object_set(object, "sentences", json_array_get(stream->sentences, (size_t)line)) != 0;
-    }
-    if (failed) {
-        json_decref(object);
-        object = NULL;
-    }
-    return result_write(file, result_remarks(object, translation->cut_from,
-                                             translation->status != CLF_OK ? translation->problem : NULL));
+    return result_write(file, result_translation(stream->setup.model, translation,
+                                                 translations_wanted(stream) > 1, sentences));
 }
 
-/* A translation is printed as one line, even if the model generates line breaks. */
+/* Prints a translation as one line, even if the model generates line breaks. */
 static void print_one_line(FILE *file, const char *text)
 {
     for (; *text != '\0'; text++) {

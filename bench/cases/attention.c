@@ -5,7 +5,8 @@
 const int attention_edge_lengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70};
 const int attention_edge_length_count = COUNT(attention_edge_lengths);
 
-/* Widths of less than a vector, of whole vectors, and of both. Each pair of widths compiles a program. */
+/* Widths below a vector, of whole vectors, and of vectors plus a remainder. Each pair of widths compiles a
+ * program. */
 const int attention_edge_widths[] = {1, 16, 24, 64, 130};
 const int attention_edge_width_count = COUNT(attention_edge_widths);
 

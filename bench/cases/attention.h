@@ -8,7 +8,7 @@ extern const int attention_edge_length_count;
 extern const int attention_edge_widths[];
 extern const int attention_edge_width_count;
 
-/* A Transformer-base: 8 heads of width 64. */
+/* Transformer-base: 8 heads of width 64. */
 enum { SPEED_HEADS = 8, SPEED_HEAD_WIDTH = 64 };
 
 /* `sequences` sequences of `length` queries and keys each. */

@@ -7,11 +7,11 @@ struct gemm_case {
     int rows, outputs, inputs;
 };
 
-/* Around the size of every block, tile, panel and slice of the kernels. */
+/* Shapes around the sizes of the kernels' blocks, tiles, panels and slices. */
 extern const struct gemm_case gemm_edge_cases[];
 extern const int gemm_edge_case_count;
 
-/* Shapes of a Transformer-base: encoding 64 sentences of 32 tokens, then decoding steps of 1 to 64 rows. */
+/* Shapes of Transformer-base: encoding 64 sentences of 32 tokens, then decoding steps of 1 to 64 rows. */
 extern const struct gemm_case gemm_speed_cases[];
 extern const int gemm_speed_case_count;
 

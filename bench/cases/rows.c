@@ -8,7 +8,7 @@ const int row_edge_column_count = COUNT(row_edge_columns);
 const int embedding_edge_columns[] = {1, 15, 16, 17, 33, 64, 65, 129};
 const int embedding_edge_column_count = COUNT(embedding_edge_columns);
 
-/* Around the sizes of vectors, work-groups and blocks. */
+/* Values around the sizes of vectors, work-groups and blocks. */
 const int top_k_edge_columns[] = {1,   2,   15,  16,  17,   31,   33,   63,   64,   65,   127,  128,  129,
                                   255, 256, 257, 769, 1023, 1025, 2047, 2049, 4097, 8191, 8193, 16385};
 const int top_k_edge_column_count = COUNT(top_k_edge_columns);

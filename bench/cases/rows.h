@@ -15,7 +15,7 @@ extern const int embedding_edge_column_count;
 extern const int top_k_edge_columns[];
 extern const int top_k_edge_column_count;
 
-/* Shapes of a Transformer-base that encodes 64 sentences of 32 tokens, then decodes with 1 to 256 rows. */
+/* Shapes of Transformer-base, which encodes 64 sentences of 32 tokens and then decodes with 1 to 256 rows. */
 extern const struct rows_case softmax_speed_cases[]; /* scores of batched attention */
 extern const int softmax_speed_case_count;
 extern const struct rows_case layernorm_speed_cases[];

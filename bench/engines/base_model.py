@@ -13,7 +13,7 @@ def venv_python(say):
     if "BENCH_PEERS_VENV" in os.environ:
         return pathlib.Path(os.environ["BENCH_PEERS_VENV"]) / "bin" / "python"
     folder = PLACE / "venv"
-    python, whole = folder / "bin" / "python", folder / "whole"  # written last
+    python, whole = folder / "bin" / "python", folder / "whole"  # `whole` is written last
     if not whole.exists():
         say(f"setting up {folder}")
         try:

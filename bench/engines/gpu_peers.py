@@ -1,19 +1,19 @@
 """Compares clformer with PyTorch and CTranslate2 on a GPU: bench/peers --gpu.
 
 Uses models with random weights in the shapes of Transformer-base, NLLB 600M, BART large, Whisper small and Whisper large-v3,
-and prints one table of clformer and the installed peers. A row is the median of several calls of each engine, one engine after the
-other, without loading, compilation and conversion. Lines have 32 source and 32 target tokens unless the row says
+and prints one table of clformer and the installed peers. A row shows the median of several calls of each engine, measured in turn,
+without loading, compilation and conversion. Lines have 32 source and 32 target tokens unless the row says
 otherwise. CTranslate2's encode includes one decoder step; transcription starts at samples in clformer and at log-mel
 frames in the peers.
 
   bench/peers --gpu                      everything
-  bench/peers --gpu --rows "base fp16"   rows whose name contains one of these
+  bench/peers --gpu --rows "base fp16"   rows whose names contain one of these words
   bench/peers --gpu --list               the names of the rows
   bench/peers --gpu --json rows.jsonl    appends each time as a JSON object
   bench/peers --gpu --tiny --device 0    tiny models, as a check; also works without a GPU
 
-PyTorch, transformers and sentencepiece make the models, in build/peers/gpu; BENCH_PEERS_VENV names a virtual
-environment that has them; the default is the Python that runs this script.
+PyTorch, transformers and sentencepiece create the models in build/peers/gpu; BENCH_PEERS_VENV names a virtual
+environment with these packages; the default is the Python that runs this script.
 """
 import argparse
 import json
@@ -73,7 +73,7 @@ ROWS = sorted((row for rows in (
     text("bart", "translate", 128, 1, ("fp16", "int8"), 128),
     speech("small", 1, 224, 2), speech("large-v3", 1, 224, 2), speech("large-v3", 32, 110, 1),
     text("base", "train", 64, 1, ("fp32", "bf16")),
-) for row in rows), key=lambda row: (list(MODELS).index(row["model"]), ALL.index(row["precision"])))  # peers stay loaded
+) for row in rows), key=lambda row: (list(MODELS).index(row["model"]), ALL.index(row["precision"])))  # so that peers stay loaded
 
 
 def say(message):
@@ -115,7 +115,7 @@ class Worker:
 
 
 class Run:
-    """The models, the engines, and the file of times."""
+    """The models, the engines and the file of times."""
 
     def __init__(self, options):
         self.options = options
@@ -123,7 +123,7 @@ class Run:
         self.peers = [peer for peer in PEERS if has_module(peer)]
         self.place = ROOT / "build" / "peers" / ("gpu-tiny" if options.tiny else "gpu")
         self.json = open(options.json, "a", encoding="utf8") if options.json else None
-        self.versions, self.workers = {}, {}  # a worker per peer, with the key of the loaded model
+        self.versions, self.workers = {}, {}  # one worker per peer, with the key of the loaded model
 
     def model(self, name):
         script, shape = MODELS[name]
@@ -135,7 +135,7 @@ class Run:
             words += ["--tiny"] if self.options.tiny else []
             result = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
             if result.returncode != 0:
-                raise Failure(f"no model: {(result.stderr.strip().splitlines() or ['?'])[-1]}")
+                raise Failure(f"cannot create the model: {(result.stderr.strip().splitlines() or ['?'])[-1]}")
         return folder
 
     def lines(self):
@@ -224,7 +224,7 @@ def main():
     options = parser.parse_args()
     rows = [row for row in ROWS if any(all(word in row["name"] for word in part.split()) for part in options.rows)]
     if not rows:
-        parser.exit(2, "bench/peers: no row has such a name; --gpu --list shows them\n")
+        parser.exit(2, "bench/peers: --rows: no row name contains one of these words; --gpu --list prints the names\n")
     if options.list:
         print("\n".join(row["name"] for row in rows))
         return 0
@@ -242,7 +242,7 @@ def main():
         print(f"| {row['name']} | {' | '.join(cells)} |", flush=True)
     for name in run.peers:
         run.stop(name)
-    print("\nIn parentheses: the time of the peer divided by that of clformer. " +
+    print("\nIn parentheses: the peer's time divided by clformer's. " +
           ", ".join(f"{name} {version}" for name, version in sorted(run.versions.items())))
     return 1 if failed else 0
 

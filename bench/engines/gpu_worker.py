@@ -1,10 +1,10 @@
-"""One peer on the GPU, loaded once, that times cases on request: PyTorch or CTranslate2.
+"""Loads one peer, PyTorch or CTranslate2, on the GPU and times cases on request.
 
-Reads one JSON object a line from standard input, such as {"work": "translate", "batch": 64, "beam": 1, "tokens": 32,
-"calls": 3}, and answers with {"seconds": [...]} after one call that warms up, or with {"error": "..."}. Loading and
-conversion are not timed. Work of text: encode, translate (forced to "tokens"), train. Work of speech: transcribe,
-which encodes "batch" windows of random log-mel frames "calls_in_turn" times, one after the other, and generates
-"tokens" for each window. Without a GPU everything runs on the CPU.
+Reads one JSON object per line from standard input, such as {"work": "translate", "batch": 64, "beam": 1, "tokens": 32,
+"calls": 3}, and answers with {"seconds": [...]} after one warm-up call, or with {"error": "..."}. Loading and
+conversion are not timed. Work with text: encode, translate (forced to "tokens"), train. Work with speech: transcribe,
+which encodes "batch" windows of random log-mel frames "calls_in_turn" times in sequence, and generates
+"tokens" for each window. Without a GPU, everything runs on the CPU.
 """
 import argparse
 import gc
@@ -41,7 +41,7 @@ class Torch:
             self.torch.cuda.synchronize()
 
     def release(self):
-        """Releases unused memory to other processes."""
+        """Releases unused memory for other processes."""
         if self.device == "cuda":
             self.torch.cuda.empty_cache()
 
@@ -71,7 +71,7 @@ class Torch:
                                 max_new_tokens=case["tokens"], do_sample=False)
 
     def prepare_training(self, case):
-        """A training step with fused Adam, bf16 by autocast. The target of each line is the line itself."""
+        """A training step with fused Adam, and autocast for bf16. The target of each line is the line itself."""
         torch = self.torch
         if self.optimizer is None:
             self.trained = self.load(torch.float32).train()

@@ -1,4 +1,4 @@
-"""Saves the rows of a benchmark in a JSON file, with the settings with which they were measured."""
+"""Saves the rows of a benchmark in a JSON file, with the settings that were used to measure them."""
 import datetime
 import json
 import os

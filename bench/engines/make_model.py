@@ -16,7 +16,7 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 BASE = {"vocabulary": 58101, "positions": 512, "width": 512, "layers": 6, "heads": 8, "ffn": 2048, "tokens": 31}
 LARGE = {**BASE, "width": 1024, "layers": 12, "heads": 16, "ffn": 4096}
-SHAPES = {  # a line has "tokens" tokens and the end token
+SHAPES = {  # a line has "tokens" tokens plus the end token
     "base": BASE,
     "long": {**BASE, "vocabulary": 4001, "positions": 2048},
     "nllb": {**LARGE, "vocabulary": 256206},

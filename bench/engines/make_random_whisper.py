@@ -2,7 +2,7 @@
 
 small and large-v3 have the shapes of these models, an English vocabulary, and weights in fp16. Every window has the
 maximum number of tokens, because the end token is never the most probable. --tiny makes everything except the window
-small, for trying a script.
+small, to try out a script.
 """
 import argparse
 import json
@@ -45,7 +45,7 @@ def byte_characters():
 
 
 def write_tokenizer(folder, bands):
-    """Uses pairs of bytes as words, so that the vocabulary has its full size and every id a text."""
+    """Uses pairs of bytes as words, so that the vocabulary has its full size and every id has a text."""
     single = byte_characters()
     pairs = [(a, b) for a in single for b in single][:END - len(single)]
     vocabulary = {word: i for i, word in enumerate(single + [a + b for a, b in pairs])}

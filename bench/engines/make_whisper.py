@@ -106,7 +106,7 @@ def random_weights(model):
         if values.dim() > 1 and "embed_positions" not in name:
             weights[name] = torch.randn(values.shape).mul(values[0].numel() ** -0.5).half()
     words = weights["model.decoder.embed_tokens.weight"]
-    words *= 3  # the best word is more probable than all timestamps together
+    words *= 3  # so that the best word is more probable than all timestamps together
     words[END:] = 0
     weights["proj_out.weight"] = words
     return weights

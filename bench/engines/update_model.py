@@ -1,12 +1,12 @@
 """Predicts the time of a training update on N ranks from measurements of one rank and a link (α–β model).
 
 A message of B bytes takes latency + B / rate. In an update of M micro-batches, each of N ranks processes M / N micro-batches
-one after the other, the ranks all-reduce their gradients, and each rank runs the optimizer step.
+in sequence, the ranks all-reduce their gradients, and each rank runs the optimizer step.
 """
 import dataclasses
 import math
 
-# Bytes of a block of clformer's all-reduce, and the minimum size of a rank's part of it: lib/model/backprop/buckets.c
+# Bytes of a block of clformer's all-reduce, and the minimum size of a rank's part of a block: lib/model/backprop/buckets.c
 BLOCK_BYTES, LEAST_SHARE = 1 << 20, 1 << 16
 
 
@@ -39,8 +39,8 @@ def ring(ranks, count, link, buckets=1):  # the number of messages does not depe
 def tree(ranks, count, link, buckets=1):
     """clformer's fixed tree: each block is packed and scattered, each rank adds up its share, and the sums are gathered.
 
-    Sends as many bytes as a ring, in 2 (N - 1) messages per block. Assumes one node of the tree per rank, as if M / N is a
-    power of two.
+    Sends as many bytes as a ring, in 2 (N - 1) messages per block. Assumes one node of the tree per rank, as if M / N were
+    a power of two.
     """
     if ranks == 1:
         return 0.0
@@ -62,7 +62,7 @@ def update(work, micro_batches, ranks, link, reduce=tree, overlaps=False, cores=
 
 
 def stops_paying(seconds, least=1.5):
-    """Returns the largest number of ranks, doubling, that is at least `least` times as fast as half of them."""
+    """Doubles the number of ranks while this makes updates at least `least` times as fast; returns the last number."""
     last = min(seconds)
     for ranks in sorted(seconds)[1:]:
         if seconds[last] / seconds[ranks] < least:

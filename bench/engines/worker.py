@@ -1,4 +1,4 @@
-"""One peer, loaded once, that times cases on request.
+"""Loads one peer and times cases on request.
 
 Reads one JSON object per line from standard input, such as {"work": "translate", "batch": 8, "beam": 4, "calls": 3}, and
 answers with {"seconds": [...]}, one number per call after a warm-up call for a new case, and "peak_bytes", the peak
@@ -98,7 +98,7 @@ class OpenVino:
 
 
 class Torch:
-    """A training step: torch.compile, fused Adam, bf16 by autocast. The target of each line is the line itself."""
+    """A training step with torch.compile, fused Adam, and autocast for bf16. The target of each line is the line itself."""
 
     def __init__(self, arguments):
         import torch

@@ -4,7 +4,7 @@
 
 #include "math/gemm/gemm.h"
 
-/* ReLU's is 0 at 0. */
+/* Returns the derivative at v; for ReLU, it is 0 at 0. */
 double reference_activation_slope(enum clf__activation kind, double v);
 
 #endif

@@ -26,7 +26,7 @@ double reference_attention_mask(const struct reference_attention *problem, int b
     return sum;
 }
 
-/* weights[j] = softmax over the keys of sequence b; all zero if every score is -inf. */
+/* Computes weights[j], the softmax over the keys of sequence b; all are zero if every score is -inf. */
 static void weigh(double *weights, const float *query, const float *k,
                   const struct reference_attention *problem, int b, int h, int i)
 {
@@ -91,7 +91,7 @@ void reference_attention_forward(double *y, double *maps, const float *q, const 
     free(weights);
 }
 
-/* Adds the gradients of one query. dscores is scratch (keys). */
+/* Adds the gradients of one query. dscores is scratch memory (keys). */
 static void differentiate_query(double *dq, double *dk, double *dv, double *drelative, const float *dy,
                                 const float *q, const float *k, const float *v, const double *weights,
                                 double *dscores, const struct reference_attention *problem, int b, int h,

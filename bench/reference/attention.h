@@ -15,7 +15,7 @@ struct reference_attention {
     const float *additive; /* (sequences * max_queries, max_keys) */
     const float *relative; /* (heads, 2 * reach + 1) */
     int reach;
-    float dropout; /* the rate; 0 for none */
+    float dropout; /* the dropout rate; 0 for none */
     uint64_t dropout_seed;
     uint32_t dropout_step, dropout_site;
 };

@@ -22,7 +22,7 @@ int32_t reference_draw(double *value, const struct clf__draw *draw, const float 
     *value = -INFINITY;
     for (int32_t id = first; id < end; id++) {
         double own = reference_draw_value(draw, logits[id], id);
-        if (own > *value) { /* not where it is NaN */
+        if (own > *value) { /* false if own is NaN */
             *value = own;
             best = id;
         }

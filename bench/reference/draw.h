@@ -8,7 +8,7 @@
 double reference_draw_value(const struct clf__draw *draw, float logit, int32_t id);
 
 /* Draws from one range, ids first to end - 1 of a row of logits. Returns the id with the largest value; -1 if
- * there is no number. */
+ * every value is NaN or -inf. */
 int32_t reference_draw(double *value, const struct clf__draw *draw, const float *logits, int32_t first,
                        int32_t end);
 

@@ -21,7 +21,8 @@ void reference_layernorm(double *y, const float *x, const float *gamma, const fl
     }
 }
 
-/* Returns the divisor d of y = c / d * gamma + beta, c = x - mean; its derivative by c[i] is slope * c[i]. */
+/* Returns the divisor d of y = c / d * gamma + beta, c = x - mean; its derivative with respect to c[i] is
+ * slope * c[i]. */
 static double divisor_of(double *slope, double squares, int columns, enum clf__norm_kind kind, double eps)
 {
     if (kind == CLF__NORM_STD) {

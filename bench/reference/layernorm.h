@@ -4,11 +4,11 @@
 
 #include "math/ops/layernorm.h"
 
-/* y and x (rows, columns), packed; beta may be NULL. */
+/* Normalises x to y (rows, columns), both packed; beta may be NULL. */
 void reference_layernorm(double *y, const float *x, const float *gamma, const float *beta, int rows,
                          int columns, enum clf__norm_kind kind, double eps);
 
-/* Overwrites dx; adds to dgamma and dbeta (NULL: none). */
+/* Overwrites dx, and adds to dgamma and dbeta, which may be NULL. */
 void reference_layernorm_backward(double *dx, double *dgamma, double *dbeta, const float *dy, const float *x,
                                   const float *gamma, int rows, int columns, enum clf__norm_kind kind,
                                   double eps);

@@ -1,4 +1,4 @@
-/* Dropout's mask, directly from Philox4x32-10 with the counters of lib/math/ops/dropout.h. */
+/* The dropout mask, directly from Philox4x32-10 with the counters of lib/math/ops/dropout.h. */
 #ifndef CLF_BENCH_REFERENCE_PHILOX_H
 #define CLF_BENCH_REFERENCE_PHILOX_H
 

@@ -2,7 +2,7 @@
 #ifndef CLF_BENCH_REFERENCE_SOFTMAX_H
 #define CLF_BENCH_REFERENCE_SOFTMAX_H
 
-/* y and x (rows, columns), packed. */
+/* Compute y from x (rows, columns), both packed. */
 void reference_softmax(double *y, const float *x, int rows, int columns);
 void reference_log_softmax(double *y, const float *x, int rows, int columns);
 

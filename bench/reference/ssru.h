@@ -3,7 +3,7 @@
 #ifndef CLF_BENCH_REFERENCE_SSRU_H
 #define CLF_BENCH_REFERENCE_SSRU_H
 
-/* One row: updates the state `c` (columns); projected holds g and z (2 * columns). */
+/* Computes one row y and updates the state `c` (columns); `projected` holds g and z (2 * columns). */
 void reference_ssru(double *y, double *c, const float *projected, const float *residual, int columns);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* One row: overwrites logits (vocabulary). statistics (4). */
+/* Processes one row and overwrites its logits (vocabulary). statistics: 4 values. */
 void reference_top_k(float *values, int32_t *ids, int k, double *statistics, float *logits, int vocabulary,
                      const int32_t *banned, int banned_count, int both);
 

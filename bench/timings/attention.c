@@ -51,7 +51,7 @@ static struct clf__sequence_ranges make_ranges(struct op_bench *bench, const str
     return ranges;
 }
 
-/* Makes random operands in fp32, or in the 16-bit type in which the projections of an encoder write them. */
+/* Makes random operands in fp32, or in the 16-bit type that the projections of an encoder write. */
 static struct clf__tensor operand(struct op_bench *bench, int rows, int columns,
                                   const struct clf__attention_call *call)
 {

@@ -1,4 +1,4 @@
-/* Declarations shared by this folder: the state of timing one op. */
+/* Declarations shared by this folder: the state while one op is timed. */
 #ifndef CLF_BENCH_TIMINGS_INTERNAL_H
 #define CLF_BENCH_TIMINGS_INTERNAL_H
 
@@ -22,7 +22,7 @@ struct op_bench {
     int repeats; /* executions of the op per timed call */
 };
 
-/* Calls the library unless the case has failed already. */
+/* Calls the library unless the case has already failed. */
 #define OP_TRY(bench, expression)                                                                            \
     do {                                                                                                     \
         if ((bench)->status == CLF_OK) {                                                                     \
@@ -33,7 +33,7 @@ struct op_bench {
 /* Make a tensor of small random numbers, or of the given integers. */
 struct clf__tensor op_floats(struct op_bench *bench, int rows, int columns);
 struct clf__tensor op_integers(struct op_bench *bench, int rows, int columns, const int32_t *values);
-/* Makes a weight (outputs, inputs) in the bench's precision, in several copies of `bytes` in total. */
+/* Makes a weight (outputs, inputs) in the benchmark's precision, in copies with a total size of `bytes`. */
 void op_weights(struct op_bench *bench, int outputs, int inputs, size_t bytes);
 
 /* Enqueues the op bench->repeats times. */
@@ -42,7 +42,7 @@ typedef clf_status op_work(struct op_bench *bench, void *context);
 /* Times the prepared work, reports the result or the failure, and releases the case. */
 void op_end(struct op_bench *bench, const char *op, const char *shape, op_work *work, void *context);
 
-/* The cases of each kind. */
+/* Time all cases of a kind. */
 void op_gemm(struct op_bench *bench);
 void op_attentions(struct op_bench *bench);
 void op_rows(struct op_bench *bench);

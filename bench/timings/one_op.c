@@ -12,7 +12,7 @@ static void keep_buffer(struct op_bench *bench, struct clf__tensor *tensor, int 
     *tensor = (struct clf__tensor){.rows = rows, .columns = columns, .stride = columns};
     size_t count = (size_t)rows * (size_t)columns;
     if (bench->buffer_count == OP_MOST_BUFFERS) {
-        abort(); /* a case of this benchmark needs more entries */
+        abort(); /* a case needs more than OP_MOST_BUFFERS buffers */
     }
     OP_TRY(bench, clf__buffer_create(&tensor->buffer, bench->device, count * sizeof(float), "the bench"));
     if (bench->status == CLF_OK) {
@@ -82,8 +82,8 @@ static void release(struct op_bench *bench)
     bench->status = CLF_OK;
 }
 
-/* Measures one call by the clock of the device, or of the host if the device reports invalid times. Returns
- * the sums over all kernels, and the name of the slowest kernel. */
+/* Measures one call with the device's clock, or with the host's clock if the device reports invalid times.
+ * Returns the sums over all kernels, and the name of the slowest kernel. */
 static clf_status run_once(struct op_bench *bench, struct clf_kernel_time *sum, op_work *work, void *context)
 {
     const struct clf_kernel_time *kernels;

@@ -1,5 +1,5 @@
 /* Measures the speed of each op on a device with the shapes of Transformer-base (bench/cases, shared with the
- * tests). Times are those of kernel events; the launches report operations and bytes. */
+ * tests). Times come from kernel events, operations and bytes from the launches. */
 #ifndef CLF_BENCH_TIMINGS_OPS_H
 #define CLF_BENCH_TIMINGS_OPS_H
 
@@ -11,17 +11,17 @@
 struct op_result {
     const char *op;     /* "matrix product" */
     const char *shape;  /* "2048 x 512 x 512" */
-    const char *kernel; /* that took longest */
+    const char *kernel; /* the kernel that took longest */
     clf_status
-        status; /* not CLF_OK: failed; clf_last_error() holds the reason and the fields below are unset */
+        status; /* if not CLF_OK, clf_last_error() describes the failure and the fields below are unset */
     struct timing timing;     /* per execution of the op */
     double operations, bytes; /* of one call */
-    int by_weights;           /* 1: weights in the requested precision */
+    int by_weights;           /* 1: the op has weights, in the requested precision */
     int cold; /* 1: the weights were read from several copies in turn, too large for any cache */
 };
 
-/* Receives each result as soon as it is measured; its pointers are valid during the call. Non-zero stops the
- * measurement. */
+/* Receives each result as soon as it is measured; its pointers are valid during the call. A non-zero return
+ * value stops the measurement. */
 typedef int op_report(void *user, const struct op_result *result);
 
 enum op_group { OP_ALL, OP_GEMM, OP_ATTENTION };
@@ -37,10 +37,10 @@ struct op_shape {
 struct op_choice {
     enum clf__precision precision; /* of the weights */
     enum op_group group;
-    const struct op_shape *shapes; /* (shape_count) sizes that replace the group's usual cases */
+    const struct op_shape *shapes; /* (shape_count) sizes to time instead of the group's own cases */
     int shape_count;
-    int least;                       /* repeats of a case, */
-    double seconds;                  /* and more as far as they fit into this time */
+    int least;                       /* minimum repeats of a case */
+    double seconds;                  /* time limit for further repeats */
     timing_interrupted *interrupted; /* polled after each case */
 };
 

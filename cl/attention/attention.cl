@@ -1,4 +1,4 @@
-/* Scaled dot-product attention in one pass. For each sequence, head h and query i of it, over its keys j:
+/* Scaled dot-product attention in one pass. For each sequence, head h and query i, over the keys j of the sequence:
  *
  *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R] + additive[i][j], -inf if i must not see j
  *     y[i] = sum_j exp(s[j] - m) v[j] / sum_j exp(s[j] - m), m = max_j s[j]; zeros if every s[j] is -inf
@@ -19,11 +19,11 @@
 
 /* ---- CPU variant: a work-item computes block_queries queries of one head of one sequence ---- */
 
-/* The keys and values that follow a tile, to prefetch: of this head from key `next` on or, if `next` is 0, of
- * the next head or the first head of the next sequence. */
+/* The keys and values to prefetch during a tile: those of this head starting at key `next` or, if `next` is 0,
+ * those of the next head or of the first head of the next sequence. */
 struct following {
     const __global float *k, *v;
-    int count, has_queries; /* has_queries: prefetch the queries of this block in the next head as well */
+    int count, has_queries; /* has_queries: also prefetch the queries of this block in the next head */
 };
 
 static inline struct following find_following(int sequence, int head, int next, const __global float *k,
@@ -41,7 +41,7 @@ static inline struct following find_following(int sequence, int head, int next, 
     return following;
 }
 
-/* Prefetches the share that corresponds to `rows` of `count` queries, from `row` on. */
+/* Prefetches the share that corresponds to `rows` of `count` queries, starting at `row`. */
 static inline void fetch_following(const struct following *following, int row, int rows, int count,
                                    const __global float *block_q, struct clf__attention_sizes sizes)
 {
@@ -53,9 +53,9 @@ static inline void fetch_following(const struct following *following, int row, i
     }
 }
 
-/* Computes a block of queries of one head of one sequence, if it exists. Late blocks of a head, which are
- * long with causal masks, come first. During a tile the first block prefetches the next tile, and the last
- * block the tile of the next head. */
+/* Computes a block of queries of one head of one sequence, if it exists. Late blocks of a head, which are long
+ * with causal masks, come first. During a tile the first block prefetches the next tile, and the last block
+ * prefetches the tile of the next head. */
 static inline void attention_task(struct attention_work *work, int task, ATTENTION_ARGUMENTS)
 {
     int blocks = (sizes.max_queries + sizes.block_queries - 1) / sizes.block_queries;
@@ -123,18 +123,18 @@ CPU_KERNEL void attention_forward_cpu(ATTENTION_ARGUMENTS)
 /* ---- GPU variant: attention_blocks_gpu.cl describes how a group computes its queries ---- */
 #include "include/attention_blocks_gpu.cl"
 
-/* A task: a block of queries of one head of one sequence, and up to 64 columns of its values. */
+/* A task: a block of queries of one head of one sequence, and up to 64 columns of the values. */
 struct block_task {
     struct sources from;
     struct view view;
-    int end;        /* the keys that any of the queries sees */
-    int plain;      /* the keys that all of them see, if no key is masked */
+    int end;        /* end of the keys that any of the queries sees */
+    int plain;      /* end of the keys that all of them see, if no key is masked */
     int mask_row;   /* the row of the work-item's query in the dropout mask */
     __global result_element *y;
 };
 
-/* Finds task `task`; late blocks of a head, which are long with causal masks, come first. Without queries
- * (from.count <= 0) there is no such task. */
+/* Finds task `task`; late blocks of a head, which are long with causal masks, come first. If from.count <= 0,
+ * there is no such task. */
 static inline void find_task(struct block_task *out, int task, const struct place *at, ATTENTION_ARGUMENTS)
 {
     int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES, slice = task % SLICES * SLICE, block = task / SLICES;
@@ -164,8 +164,8 @@ static inline void find_task(struct block_task *out, int task, const struct plac
     out->y = ROW(sizes, y, query_row) + head * VALUE_WIDTH + slice;
 }
 
-/* at->weights = the scores of the `width` keys from `tile` on, without masks. The first chunk of queries and keys is in
- * the stage, and the first chunk of values is at the end. */
+/* at->weights = the scores of the `width` keys starting at `tile`, without masks. The stage holds the first chunk
+ * of queries and keys on entry, and the first chunk of values on return. */
 static inline void score_keys(const struct place *at, struct chunk *next, const struct sources *from, int tile, int width,
                               float scale)
 {
@@ -213,8 +213,8 @@ static inline void weigh_keys(struct running *running, const struct place *at, c
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Adds the weighted values of a tile, whose first chunk is in the stage. At the end the first chunk of queries and keys
- * of the next tile, if there is one, is in the stage. */
+/* Adds the weighted values of a tile. The stage holds their first chunk on entry, and on return the first chunk of
+ * queries and keys of the next tile, if there is one. */
 static inline void add_weighted(struct block *sums, const struct place *at, struct chunk *next, const struct sources *from,
                                 int tile, int width, int end)
 {
@@ -244,8 +244,8 @@ static inline void add_weighted(struct block *sums, const struct place *at, stru
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* memory: see place_in(). It is a parameter because PoCL 3.1 gives arrays declared in a kernel of this size one address
- * for all threads. */
+/* memory: divided by place_in(). It is a parameter because PoCL 3.1 places arrays declared in a kernel of this size
+ * at the same address for all threads. */
 GPU_KERNEL_OF(ITEMS) void attention_forward_gpu(__local float4 *memory, ATTENTION_ARGUMENTS)
 {
     struct place at = place_in(memory);

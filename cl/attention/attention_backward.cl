@@ -5,11 +5,11 @@
  *     dS[i][j] = P[i][j] (f[i][j] dy[i] . v[j] - delta[i]),  delta[i] = dy[i] . y[i]
  *     dq[i] = scale * sum_j dS[i][j] k[j],  dk[j] = scale * sum_i dS[i][j] q[i]
  *
- * P is recomputed from q and k. statistics (3, heads, query_rows): the maximum score of each query, the sum
- * of the weights relative to the maximum, and delta; the CPU variant needs this memory only for several tiles
- * of keys. partials (sequences, heads, 2 * reach + 1) follow if requested: the sums of dS by distance of key
- * and query for each sequence, which attention_backward_relative adds to drelative in order. A query that
- * sees no key has P = 0. Shapes and masks are as in attention.cl; gradients depend only on their sequence.
+ * P is recomputed from q and k. statistics (3, heads, query_rows): the maximum score of each query, the sum of the
+ * weights relative to the maximum, and delta; the CPU variant needs this memory only for several tiles of keys.
+ * partials (sequences, heads, 2 * reach + 1) receives, if requested, the sums of dS by the distance of key and query
+ * for each sequence; attention_backward_relative adds them to drelative in order. A query that sees no key has P = 0.
+ * Shapes and masks are as in attention.cl; gradients depend only on their sequence.
  *
  * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); HAS_DROPOUT if the forward pass had it. */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
@@ -45,7 +45,7 @@ struct backward_head {
     const __global int *hidden;
     const __global float *bias, *terms;
     int reach, terms_stride, causal;
-    __global float *maxima, *totals, *deltas; /* of its queries */
+    __global float *maxima, *totals, *deltas; /* of the queries */
     __global float *partials;                 /* may be null */
     int queries, keys, first_row, heads, number;
     float scale;
@@ -123,7 +123,7 @@ CPU_KERNEL void attention_backward_relative_cpu(RELATIVE_ARGUMENTS)
     }
 }
 
-/* A group processes whole heads, a work-item every 64th distance. */
+/* A group processes whole heads; a work-item processes every 64th distance. */
 GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
 {
     const __global float *partials = statistics + statistics_offset + (size_t)3 * heads * query_rows;
@@ -148,8 +148,8 @@ GPU_KERNEL void attention_backward_relative_gpu(RELATIVE_ARGUMENTS)
 
 #include "include/attention_backward_gpu.cl"
 
-/* A group processes 32 queries of a head, and computes maximum, total and delta of each. local_memory:
- * TILES + BLOCK * (BLOCK + 1) + 2 * GROUP + BLOCK. */
+/* A group computes the maximum, total and delta of 32 queries of a head. tiles: TILES + BLOCK * (BLOCK + 1)
+ * + 2 * GROUP + BLOCK. */
 GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *head, __local float *tiles,
                                                   BACKWARD_ARGUMENTS)
 {
@@ -186,8 +186,7 @@ GPU_KERNEL void attention_backward_statistics_gpu(__local struct backward_head *
     }
 }
 
-/* A group processes 32 queries of a head and up to 64 columns of dq. local memory: TILES + BLOCK * (BLOCK
- * + 1). */
+/* A group processes 32 queries of a head and up to 64 columns of dq. tiles: TILES + BLOCK * (BLOCK + 1) floats. */
 GPU_KERNEL void attention_backward_queries_gpu(__local struct backward_head *head, __local float *tiles,
                                                BACKWARD_ARGUMENTS)
 {

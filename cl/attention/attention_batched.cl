@@ -1,9 +1,9 @@
 /* Copies heads of a ragged batch to and from padded matrices, one per (sequence, head), for batched
  * attention.
  *
- * heads_gather: padded[(b * heads + h) * length + i] (width floats) = columns h * width .. of row first +
- * i of x for i < count, zeros beyond; { first, count } = ranges[b][part], ranges[b][part + 1].
- * heads_scatter: the inverse, into y; nothing is written for i >= count.
+ * heads_gather: padded[(b * heads + h) * length + i] (width floats) = columns h * width .. of row first + i of x for
+ * i < count, zeros beyond; { first, count } = ranges[b][part], ranges[b][part + 1]. heads_scatter: the inverse, into
+ * y; rows i >= count are not written.
  *
  * CPU variant: a work-item copies a block of padded rows. GPU variant: a group copies whole rows. No
  * macros. */

@@ -4,7 +4,7 @@
  *     s[j] = scale * q[i] . k[j] + relative[h][clamp(j - i, -R, R) + R]
  *     s[g] = scale * q[i] . global_k[g] + global_relative[h][clamp(g - block(i), -R', R') + R']
  *     block(i) = min(i / block_size, global tokens of the sequence - 1)
- *     y[i] = the mean of v[j] and global_v[g] with weights exp(s - max s); zeros without a key
+ *     y[i] = the mean of v[j] and global_v[g] with weights exp(s - max s); zeros if there is no key
  *
  * q, k (rows, heads * KEY_WIDTH), v, y (rows, heads * VALUE_WIDTH); ranges (sequences, 4) of { first query, queries, first key,
  * keys }, with as many keys as queries; global_k and global_v as k and v; globals (sequences, 2) of { first row of global_k,
@@ -52,7 +52,7 @@ static inline void find_own_keys(struct key_set *keys, int head, const __global 
     keys->reach = sizes.reach;
 }
 
-/* The sequence has `count` >= 1 global tokens from `first` on. */
+/* The sequence has `count` >= 1 global tokens starting at `first`. */
 static inline void find_global_keys(struct key_set *keys, int head, int first, int count, LOCAL_ARGUMENTS)
 {
     keys->k = ROW(sizes, global_k, first) + head * KEY_WIDTH;
@@ -73,7 +73,7 @@ static inline int position_of(int query, const struct key_set *keys)
 
 /* ---- CPU variant: a work-item computes block_queries queries of one head of one sequence ---- */
 
-/* Masks the scores of `rows` queries from `query` on, for vectors of keys from `key` on. */
+/* Masks the scores of `rows` queries starting at `query`, for vectors of keys starting at `key`. */
 static inline void mask_window(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 *unseen, const struct key_set *keys,
                                int query, int rows, int key, int vectors)
 {
@@ -82,7 +82,7 @@ static inline void mask_window(float16 (*scores)[VECTORS(TILE_KEYS)], const int1
     for (int row = 0; row < rows; row++) {
         int position = position_of(query + row, keys);
         for (int vector = 0; vector < vectors; vector++) {
-            int distance = key + vector * LANES - position; /* of the first lane */
+            int distance = key + vector * LANES - position; /* distance of the first lane */
             float16 score = scores[row][vector];
             if (bias) {
                 float lanes[LANES];
@@ -98,8 +98,8 @@ static inline void mask_window(float16 (*scores)[VECTORS(TILE_KEYS)], const int1
     }
 }
 
-/* Adds `width` keys from `tile` on to the sums of `count` queries from `first` on. starts: these are the
- * first keys. */
+/* Adds `width` keys starting at `tile` to the sums of `count` queries starting at `first`. starts: the tile is the
+ * first one. */
 static inline void fold_tile(struct attention_work *work, const struct key_set *keys, int tile, int width,
                              const __global float *block_q, int first, int count, int starts,
                              struct clf__attention_local_sizes sizes)

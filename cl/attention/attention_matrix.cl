@@ -1,12 +1,12 @@
-/* Scaled dot-product attention over blocks of queries by matrix instructions, in one pass (Dao 2022; Dao
- * 2023). The formula, the operands and the masks are as in attention.cl. q, k, v and the weights of the
- * keys are rounded to PRECISION before they are multiplied; scores, softmax and sums are fp32.
+/* Scaled dot-product attention over blocks of queries with matrix instructions, in one pass (Dao 2022; Dao 2023). The
+ * formula, the operands and the masks are as in attention.cl. q, k, v and the weights of the keys are rounded to
+ * PRECISION before they are multiplied; scores, softmax and sums are fp32.
  *
- * A group computes QUERIES queries of one head of one sequence, a warp ROW_TILES * MATRIX_ROWS of them.
- * Keys and values are copied to local memory in tiles, from the first key of the sequence on
+ * A group computes QUERIES queries of one head of one sequence, and a warp computes ROW_TILES * MATRIX_ROWS of them.
+ * Keys and values are copied to local memory in tiles, starting at the first key of the sequence
  * (attention_matrix_tiles.cl). Queries, the scores of a tile and the sums stay in registers.
  *
- * The bits of a query depend only on its sequence, not on WARPS, ROW_TILES or other sequences.
+ * The bits of a query's result depend only on its sequence, not on WARPS, ROW_TILES or other sequences.
  *
  * Needs PRECISION (fp16 or bf16), KEY_WIDTH and VALUE_WIDTH (multiples of 16), WARPS and ROW_TILES. HAS_BIAS
  * if relative or additive is not null. OPERANDS_ARE_ROUNDED if q, k and v are in 16 bits, of PRECISION, and
@@ -28,8 +28,8 @@
 #include "include/attention_matrix_tiles.cl"
 
 #define WARP_QUERIES (ROW_TILES * MATRIX_ROWS)
-#define QUERIES      (WARPS * WARP_QUERIES) /* queries of a group */
-#define ROWS         (ROW_TILES * LANE_ROWS) /* rows of a lane */
+#define QUERIES      (WARPS * WARP_QUERIES) /* queries per group */
+#define ROWS         (ROW_TILES * LANE_ROWS) /* rows per lane */
 
 /* Uses the fast function of the level if the function is accurate and returns 0 at -inf. */
 #ifdef FAST_EXP2
@@ -40,12 +40,12 @@
 #define EXP2 exp2
 #endif
 
-/* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not NaN. */
+/* For a query that has seen no key yet, subtracts 0 instead of -inf, which makes the weights 0, not NaN. */
 #define SUBTRACTED(maximum) ((maximum) == -INFINITY ? 0.0f : (maximum))
 
 #include "include/attention_matrix_softmax.cl"
 
-/* Stores adjacent sums of a row, times `share`, in the result from element `at` on. */
+/* Stores adjacent sums of a row, times `share`, in the result starting at element `at`. */
 INLINE void store_sums(__global float *y, size_t at, const matrix_sum *sums, float share, int in_pairs)
 {
 #ifdef RESULT_PRECISION
@@ -99,8 +99,8 @@ INLINE void store_results(__global float *y, struct clf__place place, int first_
 
 /* ---- a block of queries ---- */
 
-/* The block of a task: `count` queries from `first` on of a head of a sequence, and the keys below `end` that they see. Query i
- * sees the keys up to i + shift, which are all keys if attention is not causal. */
+/* The block of a task: `count` queries of a head of a sequence, starting at `first`, and the end of the keys that
+ * they see. Query i sees the keys up to i + shift, which are all keys if attention is not causal. */
 struct block {
     int sequence, head, first, count, query_row, first_key, keys, shift, end;
 };

@@ -4,22 +4,22 @@
  *     s[t] = scale * q[r] . k[t] + masks
  *     y[r] = sum_t exp(s[t] - m) v[t] / sum_t exp(s[t] - m), m = max_t s[t]; zeros if every s[t] is -inf
  *
- * attention_step: stores row r's key and value in row cache_rows[r] * positions_total + positions[r] of the
- * cache, unless own_k is null because they are stored already; key t is then the row table[cache_rows[r]][t]
- * * positions_total + t, t = 0 .. positions[r], in tiles of 64 from the first one on, and parts of 256. A row
- * whose cache row or position is outside the cache gets zeros. attention_rows: the queries, keys and masks of
- * a ragged batch as in attention.cl, in the same tiles and parts. The result of a row depends only on its
- * keys; a masked value matters only if it is not finite.
+ * attention_step: stores the key and value of row r in row cache_rows[r] * positions_total + positions[r] of the
+ * cache, unless own_k is null because they are already stored; key t is then row table[cache_rows[r]][t] *
+ * positions_total + t of the cache, t = 0 .. positions[r], in tiles of 64 starting at the first key, and parts of
+ * 256. A row whose cache row or position is outside the cache gets zeros. attention_rows: the queries, keys and masks
+ * of a ragged batch as in attention.cl, in the same tiles and parts. The result of a row depends only on its keys; a
+ * masked value matters only if it is not finite.
  *
- * Macros: KEY_WIDTH, VALUE_WIDTH (of one head), HALF_CACHE (cache_element.cl) or none: for the cache, or
- * the batch's keys and values; in the GPU variant WAYS, and IS_ALIGNED or none (attention_step_gpu.cl). */
+ * Macros: KEY_WIDTH, VALUE_WIDTH (of one head); optionally HALF_CACHE (cache_element.cl), for the cache or the
+ * keys and values of the batch; in the GPU variant WAYS and optionally IS_ALIGNED (attention_step_gpu.cl). */
 #if !defined(KEY_WIDTH) || !defined(VALUE_WIDTH)
 #error "attention_step.cl needs KEY_WIDTH and VALUE_WIDTH"
 #endif
 
 #define TILE 64 /* keys between two updates of the running maximum */
 
-/* own_k and own_v (rows, as q), or both null; keys beyond a row's position are never read. */
+/* own_k and own_v: one row per row of q, or both null; keys beyond a row's position are never read. */
 #define STEP_ARGUMENTS                                                                                                 \
     __global result_element *y, const __global float *q, const __global float *own_k, const __global float *own_v,              \
         __global cache_element *k, __global cache_element *v, const __global int *table, const __global int *cache_rows, \
@@ -62,8 +62,8 @@ static inline int count_head_groups(int heads, int together)
     return (heads - 1) / together + 1;
 }
 
-/* Returns the heads per task for `all` rows or other units: as many as there are states for, unless a group
- * would then have more work than with one head per task. Used in decoder_layer.cl; launches with one group
+/* Returns the number of heads per task for `all` rows or other units: as many as the states allow, unless a group
+ * would then have more work than with one head per task. Also used by decoder_layer.cl; launches with one group
  * per head use one. */
 static inline int heads_together(int all, int heads, int queries)
 {
@@ -137,7 +137,7 @@ CPU_KERNEL void attention_rows_cpu(ATTENTION_ARGUMENTS_OF(cache_element))
 
 #include "include/attention_step_gpu.cl"
 
-#ifndef WITHOUT_KERNELS /* for programs that call the functions above */
+#ifndef WITHOUT_KERNELS /* defined by programs that only call the functions above */
 /* memory: CLF__STEP_LOCAL_QUADS(); the joining kernels need none. With sizes.parts > 1 each part of a query
  * is a separate task, and another launch joins the parts. */
 GPU_KERNEL_OF(ITEMS) void attention_step_gpu(__local float4 *memory, __global float *partials, STEP_ARGUMENTS)

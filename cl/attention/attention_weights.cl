@@ -3,13 +3,13 @@
  *
  *     y[r][j] = 1 / heads * sum_h softmax_j(scale * q[r] . k[j]), 0 for hidden keys and after the last key
  *
- * zeros if every key is hidden. q (query rows, heads * key_width and others), k (key rows, likewise), y
- * (query rows, columns); ranges and hidden as in attention.cl. Keys beyond y's columns are left out. Scores
- * are computed twice, for the sum and for the probabilities, so that they need not be stored. The result of a
- * row depends only on its keys.
+ * zeros if every key is hidden. q (query rows, at least heads * key_width), k (key rows, likewise), y (query rows,
+ * columns); ranges and hidden as in attention.cl. Keys beyond the columns of y are ignored. Scores are computed
+ * twice, for the sum and for the probabilities, instead of being stored. The result of a row depends only on its
+ * keys.
  *
- * CPU variant: a work-item computes a row. GPU variant: a group computes a row, one key per work-item.
- * Macros: HALF_CACHE (cache_element.cl, for the keys) or none. */
+ * CPU variant: a work-item computes a row. GPU variant: a group computes a row, one key per work-item. Optional
+ * macro: HALF_CACHE (cache_element.cl), for the keys. */
 #include "include/cache_element.cl"
 #include "math/ops/arguments.h"
 
@@ -139,7 +139,7 @@ GPU_KERNEL void attention_weights_gpu(WEIGHTS_ARGUMENTS)
                 }
             }
             float largest = group_max(parts, running.largest);
-            /* A work-item that saw no key adds 0, not NaN. */
+            /* A work-item that has seen no key adds 0, not NaN. */
             float own = running.total == 0.0f ? 0.0f : running.total * exp(running.largest - largest);
             float share = 1.0f / (group_sum(parts, own) * sizes.heads);
             for (int j = lane; j < seen.count; j += GROUP) {

@@ -6,8 +6,8 @@
  * cache_follow: next[cache_rows[r]][t] = history[parents[r]][t] for t < positions[r], and cache_rows[r] at t
  * = positions[r].
  *
- * A row whose place, cache row or position is outside the cache is skipped. A work-item (CPU variant) or a
- * group (GPU variant) copies whole rows. Macros: HALF_CACHE or none. */
+ * A row whose place, cache row or position is outside the cache is skipped. A work-item (CPU variant) or a group
+ * (GPU variant) copies whole rows. Optional macro: HALF_CACHE. */
 #include "include/cache_element.cl"
 
 #define PLACE_ARGUMENTS                                                                                                \

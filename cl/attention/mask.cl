@@ -1,7 +1,7 @@
 /* Masks of padded scores, in place: row n = (b * heads + h) * max_queries + i, column j:
  *
  *     scores[n][j] += relative[h][clamp(j - i, -R, R) + R] + additive[b * max_queries + i][j],
- *     or -inf if query i must not see key j: beyond the sequence's keys, later when causal, hidden
+ *     or -inf if query i must not see key j: beyond the keys of the sequence, later than i (causal), or hidden
  *
  * hidden, additive and relative may be null. CPU variant: a work-item computes a block of rows. GPU variant:
  * a group computes whole rows. No macros. */

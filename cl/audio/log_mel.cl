@@ -14,8 +14,8 @@
  * then cosines and sines of a c (HALF, LONG), of b c (HALF, SHORT) and of b d (SHORT, SHORT). Band m has the
  * bins spans[m][0] .. spans[m][1] - 1.
  *
- * CPU variant: a group computes frames one after the other, with vectors over b, then d. GPU variant: a
- * group computes a frame, with work-items for numbers of u, then of X, then bands. No macros are needed. */
+ * CPU variant: a group computes one frame at a time, with vectors over b, and then over d. GPU variant: a group
+ * computes a frame; work-items compute elements of u, then of X, then bands. No macros. */
 #define FRAME 400
 #define HOP   160
 #define LONG  25
@@ -48,7 +48,7 @@ static float reflected(const __global float *samples, long at, int count)
 
 #define LEAST_POWER 1e-10f
 
-/* Keeps NaN. */
+/* Returns log10 of a power, which is raised to LEAST_POWER; NaN stays NaN. */
 static float log_of_power(float power)
 {
     return log10(power < LEAST_POWER ? LEAST_POWER : power);
@@ -75,7 +75,7 @@ static int bin_of(int c, int d)
     return k <= FRAME / 2 ? k : FRAME - k;
 }
 
-/* Computes u for two rows c together, so that enough independent sums hide the latency. */
+/* Computes u for two rows c together, to have enough independent sums to hide the latency. */
 static void transform_long(float (*u)[2][SHORT], const float *x, const __global float *tables, int c, int other)
 {
     const int both[2] = {c, other};
@@ -116,7 +116,7 @@ static void transform_short(float *p, const float (*u)[SHORT], const __global fl
     }
 }
 
-/* The logarithms of sixteen bands, of which `left` exist; the others repeat the last one. */
+/* Computes the logarithms of sixteen bands, of which `left` exist; the others repeat the last one. */
 #define log_bands(p, filters, stride, spans, span_stride, left) \
     (wide_log_bands(p, filters, stride, spans, span_stride, left).v)
 static inline struct wide wide_log_bands(const float *p, const __global float *filters, int stride,
@@ -168,7 +168,7 @@ CPU_KERNEL void log_mel_forward_cpu(ARGUMENTS)
     }
 }
 
-/* work holds FRAME of x, HALF * SHORT of u twice, BINS of p, shared GROUP. */
+/* work: FRAME floats for x, 2 * HALF * SHORT for u, BINS for p; shared: GROUP floats. */
 GPU_KERNEL void log_mel_forward_gpu(ARGUMENTS, __local float *work, __local float *shared)
 {
     __local float *x = work, *u_re = x + FRAME, *u_im = u_re + HALF * SHORT, *p = u_im + HALF * SHORT;
@@ -225,7 +225,7 @@ GPU_KERNEL void log_mel_forward_gpu(ARGUMENTS, __local float *work, __local floa
     }
 }
 
-/* y[t][m] = (max(y[t][m], lowest) + 4) / 4; NaN stays NaN. A group computes rows one after the other. */
+/* y[t][m] = (max(y[t][m], lowest) + 4) / 4; NaN stays NaN. A group computes one row at a time. */
 #define SCALE_ARGUMENTS __global float *y, int y_offset, int y_stride, int rows, int columns, float lowest
 
 static float scaled(float value, float lowest)

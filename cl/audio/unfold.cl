@@ -1,10 +1,9 @@
-/* y[t][c * width + k] = x[t * step + k - width / 2][c], zeros if x has no such row: y (N, width * C), x
- * (M, C). A row of y is the input window of one output row of a convolution over time, in the order of its
- * weight. The gradient: dx[m][c] = the sum of dy[t][c * width + k] with t * step + k - width / 2 = m, in
- * the order of k.
+/* y[t][c * width + k] = x[t * step + k - width / 2][c], zero if x has no such row: y (N, width * C), x (M, C). A row
+ * of y is the input window of one output row of a convolution over time, in the order of its weight. The gradient:
+ * dx[m][c] = the sum of dy[t][c * width + k] with t * step + k - width / 2 = m, in the order of k.
  *
- * CPU variants: a group computes whole rows. GPU variants: a group computes a row, work-item i columns i, i +
- * GROUP ... No macros are needed. */
+ * CPU variants: a group computes whole rows. GPU variants: a group computes a row; work-item i computes columns i,
+ * i + GROUP ... No macros. */
 
 CPU_KERNEL void unfold_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x, int x_offset,
                                    int x_stride, int rows, int columns, int x_rows, int width, int step)

@@ -1,8 +1,8 @@
-/* The peak rates of a device, to compare other kernels with: fma and dot products per second, and bytes
- * read per second.
+/* Measures peak rates of a device, as a reference for other kernels: fma and dot products per second, and bytes read
+ * per second.
  *
- * No macros are needed; HAS_DOT_BF16 (CPU variant) and HAS_INTEGER_DOT_PRODUCT (GPU variant) add the peaks
- * of dot products, by tiles with HAS_TILES. */
+ * No macros; HAS_DOT_BF16 (CPU variant) and HAS_INTEGER_DOT_PRODUCT (GPU variant) add the peaks of dot products;
+ * with HAS_TILES, tiles compute them. */
 
 /* ---- CPU variant ---- */
 
@@ -29,8 +29,8 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
     sums[get_group_id(0)] = sumv(a + b + c + d + e + g + h + i + j + k + l + m);
 }
 
-/* The same with dot products of 4 / INT8_BYTES int8 numbers, or of two bf16 numbers, per lane; the number of
- * operations grows accordingly. Declares the sum `a` of the chains. */
+/* Like peak_fma_cpu, with dot products of 4 / INT8_BYTES int8 numbers, or of two bf16 numbers, per lane; the
+ * number of operations grows accordingly. Declares the sum `a` of the chains. */
 #define DOT_PEAK(T, DOT, rounds, a)                                                                                    \
     T f = (T)(1), a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7, j = 8, k = 9, l = 10, m = 11;                \
     for (int round = 0; round < (rounds); round++) {                                                                   \
@@ -53,8 +53,8 @@ CPU_KERNEL void peak_fma_cpu(__global float *sums, int rounds, float factor)
 #define TILE_PRODUCT "tdpbusd"
 #include "include/tiles.cl"
 
-/* Four tiles of sums, with operands of zeros: 2 * 4 * 16 * 16 * 16 operations per round, times the inputs of
- * a group. */
+/* Four tiles of sums, with operands of zeros: 2 * 4 * 16 * 16 * 16 operations per round, times the number of
+ * inputs in a group. */
 #define TILE_PEAK(PRODUCT, sums, rounds, factor)                                                                       \
     struct tiled tiled;                                                                                                \
     begin_tiled(&tiled, 0);                                                                                            \
@@ -78,7 +78,7 @@ CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 }
 #elif defined(VARIANT_CPU)
 #if INT8_BYTES != CLF__INT8_FLOAT
-#define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* acc is an operand, so that no product can be hoisted */
+#define PEAK_INT8(acc, u, s) DOT_INT8(acc, acc, s) /* acc is an operand, so no product can be hoisted */
 CPU_KERNEL void peak_int8_cpu(__global float *sums, int rounds, float factor)
 {
     DOT_PEAK(intv, PEAK_INT8, rounds, a)
@@ -95,7 +95,7 @@ CPU_KERNEL void peak_bf16_cpu(__global float *sums, int rounds, float factor)
 #endif
 #endif
 
-/* sums[group] = the sum of the count floats of x from (first + group) * count on, count a multiple of 64. */
+/* sums[group] = the sum of count floats of x starting at (first + group) * count; count is a multiple of 64. */
 CPU_KERNEL void peak_read_cpu(__global float *sums, const __global float *x, int count, int first)
 {
     x += (first + get_group_id(0)) * (size_t)count;
@@ -111,7 +111,7 @@ CPU_KERNEL void peak_read_cpu(__global float *sums, const __global float *x, int
 
 /* ---- GPU variant ---- */
 
-/* The same with 8 chains of floats: 2 * 8 * rounds operations per work-item. sums (groups * GROUP). */
+/* Like peak_fma_cpu, with 8 chains of floats: 2 * 8 * rounds operations per work-item. sums (groups * GROUP). */
 GPU_KERNEL void peak_fma_gpu(__global float *sums, int rounds, float factor)
 {
     float f = factor, a = 0.0f, b = 1.0f, c = 2.0f, d = 3.0f, e = 4.0f, g = 5.0f, h = 6.0f, i = 7.0f;
@@ -136,7 +136,7 @@ GPU_KERNEL void peak_int8_gpu(__global float *sums, int rounds, float factor)
 {
     int f = 0x01010101, a = 0, b = 1, c = 2, d = 3, e = 4, g = 5, h = 6, i = 7;
     for (int round = 0; round < rounds; round++) {
-        a = dot_word(a, a, f); /* a is an operand, so that no product can be hoisted */
+        a = dot_word(a, a, f); /* a is an operand, so no product can be hoisted */
         b = dot_word(b, b, f);
         c = dot_word(c, c, f);
         d = dot_word(d, d, f);
@@ -149,7 +149,7 @@ GPU_KERNEL void peak_int8_gpu(__global float *sums, int rounds, float factor)
 }
 #endif
 
-/* sums (groups * GROUP), count as above. */
+/* sums (groups * GROUP); count: as for peak_read_cpu. */
 GPU_KERNEL void peak_read_gpu(__global float *sums, const __global float *x, int count, int first)
 {
     x += (first + get_group_id(0)) * (size_t)count;

@@ -1,13 +1,12 @@
-/* The first kernel on a device: the host checks the result and rejects a device that computes wrongly.
+/* The first kernel on a device: the host checks the result and rejects the device if it is wrong.
  *
- * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers
- * are small integers, so that the result is exact. y[count] holds the instructions of the processor, a sum
- * of values of runtime/tuning/levels.h; tiles are requested from the system only if asks_for_tiles. No macros are
- * needed. */
+ * y[i] = fma(x[i], scale, sum of x[0 .. i]) + (float)(i / 3), i < count <= 64: one work-group. The numbers are
+ * small integers, so the result is exact. y[count] holds the instructions of the processor, a sum of flags of
+ * runtime/tuning/levels.h; the use of tiles is requested from the system only if asks_for_tiles is set. No macros. */
 
-/* Inline assembly makes instructions available that the compiler does not know. This works only if the
- * compiler targets the processor directly (not SPIR-V or a simulator) and knows registers of that width. The
- * kernel detects the instructions, because it may run on another processor than the host. */
+/* Inline assembly provides instructions that the compiler does not know. This works only if the compiler targets
+ * the processor directly (not SPIR-V or a simulator) and knows registers of that width. The kernel detects the
+ * instructions, because it may run on a different processor than the host. */
 #if defined(__x86_64__) && defined(__AVX2__) && !defined(__SPIR__)
 static inline uint4 cpuid(uint leaf, uint part)
 {
@@ -17,12 +16,12 @@ static inline uint4 cpuid(uint leaf, uint part)
 }
 
 /* Requests permission to use tiles. Linux then reserves 8 KiB per thread for the whole process, including the
- * stacks of signal handlers. The kernel makes the request, because it may run in another process than the
+ * stacks of signal handlers. The kernel makes the request, because it may run in a different process than the
  * host. */
 static inline int may_use_tiles(void)
 {
     long result = -1;
-#if defined(__linux__) && __clang_major__ >= 12 /* its assembler knows tiles */
+#if defined(__linux__) && __clang_major__ >= 12 /* the assembler knows tiles */
     const long arch_prctl = 158, request_permission = 0x1023, tile_data = 18;
     __asm__ volatile("syscall"
                      : "=a"(result)
@@ -37,7 +36,7 @@ static inline int find_instructions(int asks_for_tiles)
     const uint fma_bit = 1u << 12, osxsave = 1u << 27, f16c = 1u << 29;
     const uint avx2 = 1u << 5, avx512f = 1u << 16, avx512bw = 1u << 30, avx512vl = 1u << 31, avx512_vnni = 1u << 11;
     const uint avx_vnni = 1u << 4, avx512_bf16 = 1u << 5;
-    const uint amx = 1u << 22 | 1u << 24 | 1u << 25; /* products of bf16, tiles, products of int8 */
+    const uint amx = 1u << 22 | 1u << 24 | 1u << 25; /* bf16 products, tiles, int8 products */
     const uint basic = fma_bit | osxsave | f16c;
     if (cpuid(0, 0).x < 7 || (cpuid(1, 0).z & basic) != basic) { /* osxsave: the system saves wide
                                                                   * registers */
@@ -81,7 +80,7 @@ static inline int find_instructions(int asks_for_tiles)
 }
 #endif
 
-/* Groups: one. */
+/* Launched with one group. */
 CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scale, int count, int asks_for_tiles)
 {
     for (int first = 0; first < count; first += 16) {
@@ -100,7 +99,7 @@ CPU_KERNEL void probe_cpu(__global float *y, const __global float *x, float scal
     y[count] = (float)find_instructions(asks_for_tiles);
 }
 
-/* Groups: one; work-item i computes y[i] from values that the others store in local memory. */
+/* Launched with one group; work-item i computes y[i] from values that other work-items store in local memory. */
 GPU_KERNEL void probe_gpu(__global float *y, const __global float *x, float scale, int count, int asks_for_tiles)
 {
     __local float shared[GROUP];

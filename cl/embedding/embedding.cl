@@ -2,8 +2,8 @@
  * layout of clf__weight_layout(), table (P, D), which may be null. An id outside E gives zeros, a position
  * outside the table adds nothing.
  *
- * CPU variant: a group computes whole rows. GPU variant: a group computes a row, work-item i its columns
- * i, i + GROUP ..., or groups of four columns of whole rows.
+ * CPU variant: a group computes whole rows. GPU variant: a group computes a row; work-item i computes columns i, i +
+ * GROUP ..., or four columns at a time if the matrix is row-major.
  *
  * Needs PRECISION, a value of enum clf_precision. */
 #ifndef PRECISION
@@ -54,9 +54,9 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
 }
 
 #if PRECISION == 0
-/* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that id_sum.cl assigns to u. A group processes
- * distinct ids one after the other; ids outside E are skipped. GPU variant: work-item i adds columns 4i .. 4i
- * + 3 of every QUADS columns. */
+/* dE[distinct[u]] += scale * the sum of the rows of dy (N, D) that id_sum.cl assigns to u. A group processes one
+ * distinct id at a time; ids outside E are skipped. GPU variant: work-item i adds columns 4i .. 4i + 3 of every QUADS
+ * columns. */
 #include "include/id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \
@@ -65,7 +65,7 @@ GPU_KERNEL void embedding_forward_gpu(EMBEDDING_ARGUMENTS)
         int order_offset, int order_stride, int ids, int columns, __global float *e, int panel, int outputs,           \
         float scale, int rows
 
-/* Adds `value` to column k of a row; `row` is the address of column 0. */
+/* Adds value * scale to column k of a row; `row` is the address of column 0. */
 static inline void grow(__global float *row, int panel, int k, float value, float scale)
 {
     row[(size_t)k * panel] = fma(value, scale, row[(size_t)k * panel]);

@@ -1,8 +1,8 @@
 /* y[n] = x[n] + table[positions[n]]: y and x (N, D), table (P, D), positions (1, N); y may be x. A
  * position outside the table adds nothing.
  *
- * CPU variant: a group computes whole rows. GPU variant: a group computes a row, work-item i columns 4i .. 4i
- * + 3 of every QUADS columns. No macros are needed. */
+ * CPU variant: a group computes whole rows. GPU variant: a group computes a row; work-item i computes columns 4i
+ * .. 4i + 3 of every QUADS columns. No macros. */
 
 CPU_KERNEL void positions_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                       int x_offset, int x_stride, const __global float *table, int table_offset,
@@ -47,7 +47,7 @@ GPU_KERNEL void positions_forward_gpu(__global float *y, int y_offset, int y_str
 }
 
 /* dtable[distinct[u]] += the sum of the rows of dy (N, D) that id_sum.cl assigns to u: dtable (P, D). A
- * group processes distinct positions one after the other; positions outside the table are skipped. */
+ * group processes one distinct position at a time; positions outside the table are skipped. */
 #include "include/id_sum.cl"
 
 #define BACKWARD_ARGUMENTS                                                                                             \

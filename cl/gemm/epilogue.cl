@@ -1,12 +1,12 @@
-/* y (M, N) = activation(product (M, N) + bias) + residual: the epilogue that native GEMM kernels include,
- * for CLBlast. product and residual may be y.
+/* y (M, N) = activation(product (M, N) + bias) + residual: the epilogue for CLBlast; native GEMM kernels include it.
+ * product and residual may be y.
  *
  * Needs ACTIVATION, a value of enum clf__activation. */
 #ifndef ACTIVATION
 #error "epilogue.cl needs ACTIVATION"
 #endif
 
-/* A group: 16 rows. */
+/* A group computes 16 rows. */
 CPU_KERNEL void epilogue_cpu(__global float *y, int y_offset, int y_stride, const __global float *product,
                              int product_offset, int product_stride, int rows, int columns,
                              const __global float *bias, const __global float *residual, int residual_offset,
@@ -36,7 +36,7 @@ CPU_KERNEL void epilogue_cpu(__global float *y, int y_offset, int y_stride, cons
     }
 }
 
-/* A group: 256 columns of a row, four per work-item. */
+/* A group computes 256 columns of a row, four per work-item. */
 GPU_KERNEL void epilogue_gpu(__global float *y, int y_offset, int y_stride, const __global float *product,
                              int product_offset, int product_stride, int rows, int columns,
                              const __global float *bias, const __global float *residual, int residual_offset,

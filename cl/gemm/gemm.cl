@@ -1,7 +1,7 @@
 /* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual
  *
- * product.cl describes the layout of W and the order of the sums. Contraction is off, so that every
- * inlined epilogue rounds equally. residual may be y itself.
+ * product.cl describes the layout of W and the order of the sums. Contraction is off, so all inlined epilogues round
+ * identically. residual may be y itself.
  *
  * Needs ACTIVATION, a value of enum clf__activation, and PRECISION, one of clf_precision; CPU variants use
  * RESULT_PRECISION (result.cl). */
@@ -14,7 +14,7 @@
 
 /* ---- CPU variant ---- */
 
-/* A group: its share of the rows of one panel. */
+/* A group computes its share of the rows of one panel. */
 CPU_KERNEL void gemm_weight_cpu(__global result_element *y, int y_offset, int y_stride,
                                 const __global operand_element *x, int x_offset, int x_stride, WEIGHT_ARGUMENTS)
 {
@@ -36,15 +36,15 @@ struct tile_prefetch {
 #define PREFETCH_W_INPUT  ((int)get_local_id(0) / (8 * INPUTS_TOGETHER) * INPUTS_TOGETHER)
 #define PREFETCH_W_COLUMN ((int)get_local_id(0) % (8 * INPUTS_TOGETHER) * 4)
 
-/* x: the item's element of input 0 in the first row of the tile, of `rows`; w: the item's first column, of
- * `outputs`. */
+/* x: the item's element of input 0 in the first row of the tile, which has `rows` rows; w: the item's first
+ * column; `outputs` columns remain. */
 struct tile_operands {
     const __global float *x;
     const __global weight_element *w;
     int x_stride, rows, outputs, inputs;
 };
 
-/* Interior slices, nearly all, are loaded without bounds checks. */
+/* Interior slices, which are nearly all, are loaded without bounds checks. */
 static inline void fetch_slice(struct tile_prefetch *prefetched, const struct tile_operands *from, int next)
 {
     const __global float *x = from->x + next;
@@ -97,7 +97,7 @@ static inline void activate_sums(struct tile_sums *sums, float scale, float4 shi
     sums->row7 = activate4(fma((float4)(scale), sums->row7, shift));
 }
 
-/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it per item. */
+/* A group computes a tile of 64 rows and 64 columns; an item computes 8 x 4 of it. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                           int x_offset, int x_stride, WEIGHT_ARGUMENTS)
 {
@@ -126,9 +126,9 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
 
 #include "include/skinny_gpu.cl"
 
-/* For few rows, where reading W dominates the time, or if there are fewer tiles than cores. A group: 16 rows
- * of one panel, 4 rows of one column per item; all items load the panel together, 8 (bf16: 4) vectors each,
- * during the multiplication of the previous slice. */
+/* For few rows, where reading W dominates the time, or if there are fewer tiles than cores. A group computes 16
+ * rows of one panel; an item computes 4 rows of one column. All items together load the next slice of the panel, 8
+ * (bf16: 4) vectors each, while the current slice is multiplied. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                             int x_offset, int x_stride, WEIGHT_ARGUMENTS)
 {

@@ -1,6 +1,6 @@
-/* For b < batches: c[b] (M, N) = alpha * a[b] (M, K) op(b[b]), op(b) = b (K, N), or bᵀ of b (N, K) if
- * transpose_b. Row-major; matrix b starts at offset + b * step, its rows are stride apart. K = 0 gives
- * zeros. Every element is one chain acc = fma(a[m, k], b[k, n], acc) over k = 0 .. K-1. */
+/* For b < batches: c[b] (M, N) = alpha * a[b] (M, K) op(b[b]), op(b) = b (K, N), or bᵀ of b (N, K) if transpose_b.
+ * Row-major; matrix b starts at offset + b * step, and its rows are `stride` apart. K = 0 gives zeros. Every
+ * element is one chain acc = fma(a[m, k], b[k, n], acc) over k = 0 .. K-1. */
 
 #include "math/gemm/layout.h"
 #include "include/block.cl"
@@ -33,7 +33,7 @@ DEFINE_BLOCK(2)
 DEFINE_BLOCK(4)
 DEFINE_BLOCK(BLOCK_ROWS)
 
-/* Packs panel (depth, 32) from op(b), input k and column n on; columns beyond N are zero. */
+/* Packs panel (depth, 32) of op(b), starting at input k and column n; columns beyond N are zero. */
 static inline void pack_panel(float *panel, const __global float *b, int b_stride, int transpose_b, int depth,
                               int columns)
 {
@@ -80,8 +80,8 @@ static inline void store_row(const float16 *tile, __global float *c, int columns
     }
 }
 
-/* A group: rows_per_group rows of 32 columns of one c. K is processed in slices of DEPTH; the sums are
- * kept in c meanwhile, which does not change their bits. */
+/* A group computes rows_per_group rows of 32 columns of one c. K is processed in slices of DEPTH; between slices
+ * the sums are kept in c, which does not change their bits. */
 CPU_KERNEL void gemm_batched_cpu(__global float *c, int c_offset, int c_stride, int c_step, const __global float *a,
                                  int a_offset, int a_stride, int a_step, const __global float *b, int b_offset,
                                  int b_stride, int b_step, int m, int n, int k, int transpose_b, float alpha,
@@ -137,7 +137,7 @@ CPU_KERNEL void gemm_batched_cpu(__global float *c, int c_offset, int c_stride, 
 
 #define TILE 32           /* rows and columns of a group's tile */
 #define TILE_DEPTH 16     /* inputs in local memory at a time */
-#define PITCH (TILE + 4)  /* padded against bank conflicts of the transposing stores */
+#define PITCH (TILE + 4)  /* padded to avoid bank conflicts of the transposing stores */
 
 /* acc (4 rows of 4 columns) += the products of `steps` inputs. */
 static inline void multiply_slice(float4 *acc, const __local float *a_tile, const __local float *b_tile, int steps)
@@ -169,8 +169,8 @@ static inline void put_elements(__global float *c, int c_stride, int rows, int c
     }
 }
 
-/* A group: a tile of 32 rows and 32 columns of one c, 4 x 4 of it per item. The next slice of the operands
- * is loaded into registers while the present one is multiplied. */
+/* A group computes a tile of 32 rows and 32 columns of one c; an item computes 4 x 4 of it. The next slice of the
+ * operands is loaded into registers while the current one is multiplied. */
 GPU_KERNEL void gemm_batched_gpu(__global float *c, int c_offset, int c_stride, int c_step, const __global float *a,
                                  int a_offset, int a_stride, int a_step, const __global float *b, int b_offset,
                                  int b_stride, int b_step, int m, int n, int k, int transpose_b, float alpha)

@@ -1,10 +1,9 @@
-/* dx (M, K) = scale * dy (M, N) W + residual of W (N, K), which is stored in panels of 32 outputs
- * (product.cl). residual may be dx itself.
+/* dx (M, K) = scale * dy (M, N) W + residual. W (N, K) is stored in panels of 32 outputs (product.cl). residual may
+ * be dx itself.
  *
- * CPU variant: every element is one chain acc = fma(dy[m, n], scale * w[n, k], acc) over n = 0 .. N-1 from
- * the residual or zero. In bf16 dy and scale * W are rounded, and outputs are paired like inputs in
- * product_bf16.cl; tiles sum slices of DEPTH pairs and add each sum to the previous ones. GPU variant:
- * transposes W for gemm.cl.
+ * CPU variant: every element is one chain acc = fma(dy[m, n], scale * w[n, k], acc) over n = 0 .. N-1, starting with
+ * the residual or zero. In bf16 dy and scale * W are rounded, and outputs are paired like inputs in product_bf16.cl;
+ * tiles sum slices of DEPTH pairs and add each sum to the previous ones. GPU variant: transposes W for gemm.cl.
  *
  * Needs PRECISION, 0 (fp32) or 2 (bf16), of the multiplications. */
 #ifndef PRECISION
@@ -17,14 +16,14 @@
 
 #define OUTPUTS_TOGETHER INPUTS_TOGETHER
 
-/* ---- CPU variant, in bf16 if the level has dot products of bf16 ---- */
+/* ---- CPU variant, in bf16 if the level has bf16 dot products ---- */
 
 #if PRECISION == 0 || defined(HAS_DOT_BF16)
 #define DEPTH 256 /* outputs, or pairs, per slice: 32 KB of W, for the second-level cache */
 
 #include "include/transpose_square.cl"
 
-/* Stores a vector of a row; `columns` elements from here on exist. */
+/* Stores a vector of a row, of which `columns` elements exist. */
 static inline void store_columns(const floatv *value, __global float *to, int columns)
 {
     if (columns >= VECTOR_LANES) {
@@ -53,8 +52,8 @@ static inline void fetch_rows(__global float *dx, size_t dx_stride, const __glob
     }
 }
 
-/* dx (ROWS, columns) = ROWS rows of dy (ROWS, steps) times panel (steps, 32) + `from`, zero if that is
- * NULL. The first block of columns prefetches the next block of rows. */
+/* dx (ROWS, columns) = ROWS rows of dy (ROWS, steps) times panel (steps, 32) + `from` (NULL: zero). The first
+ * block of columns prefetches the next block of rows. */
 #define DEFINE_ROWS(ROWS)                                                                                              \
     static inline void add_rows_##ROWS(__global float *dx, size_t dx_stride, const __global float *from,               \
                                        size_t from_stride, const __global operand_element *dy, size_t dy_stride,       \
@@ -90,7 +89,7 @@ DEFINE_ROWS(BLOCK_ROWS)
 
 #ifdef TILES_OF_PAIRS
 #define ROWS_AT_ONCE MOST_TILED
-/* The same with tiles, for as many as possible of `left` rows; returns their number. */
+/* Like DEFINE_ROWS, with tiles, for as many as possible of `left` rows; returns their number. */
 static inline int add_rows(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
                            size_t from_stride, const __global operand_element *dy, size_t dy_stride,
                            const weight_element *panel, int left, int steps, int columns)
@@ -113,7 +112,7 @@ struct tiled {
     int unused; /* a level without tiles */
 };
 
-/* The same for as many as possible of `left` rows; returns their number. */
+/* Like DEFINE_ROWS, for as many as possible of `left` rows; returns their number. */
 static inline int add_rows(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
                            size_t from_stride, const __global operand_element *dy, size_t dy_stride,
                            const weight_element *panel, int left, int steps, int columns)
@@ -156,9 +155,9 @@ static inline void fetch_squares(const __global float *square, int inputs, int f
     }
 }
 
-/* A group: rows_per_group rows and panels_per_group times 32 inputs (the last groups fewer). N is
- * processed in slices of DEPTH; the sums are kept in dx meanwhile, which changes their bits only with
- * tiles. dy: in bf16 from round_bf16.cl. */
+/* A group computes rows_per_group rows and panels_per_group times 32 inputs (the last groups compute fewer). N is
+ * processed in slices of DEPTH; between slices the sums are kept in dx, which changes their bits only with tiles.
+ * In bf16, dy comes from round_bf16.cl. */
 CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_stride,
                                    const __global operand_element *dy, int dy_offset, int dy_stride, int rows,
                                    const __global float *w, int inputs, int outputs, float scale,
@@ -219,7 +218,7 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
 #endif
 
 #if PRECISION == 2 && defined(HAS_MATRIX)
-#define TRANSPOSES_WORDS /* words of 16 bytes, as gemm_matrix.cl reads them */
+#define TRANSPOSES_WORDS /* 16-byte words, as gemm_matrix.cl reads them */
 #include "include/operand16.cl"
 #endif
 

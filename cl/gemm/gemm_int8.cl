@@ -12,7 +12,7 @@
 
 /* ---- CPU variant ---- */
 
-/* A group: its share of the rows of one panel. */
+/* A group computes its share of the rows of one panel. */
 CPU_KERNEL void gemm_int8_cpu(__global float *y, int y_offset, int y_stride, const __global uchar *x, int pitch, WEIGHT_ARGUMENTS)
 {
     multiply_share(y, y_offset, y_stride, x, pitch, WEIGHT_NAMES);
@@ -38,7 +38,8 @@ struct tile_prefetch {
 #define PREFETCH_W_GROUP  ((int)get_local_id(0) / 8)
 #define PREFETCH_W_COLUMN ((int)get_local_id(0) % 8 * 4)
 
-/* x: the item's element of group 0 in the first row of the tile, of `rows`; left and right: the panels. */
+/* x: the item's element of group 0 in the first row of the tile, which has `rows` rows; left and right: the
+ * panels. */
 struct tile_operands {
     const __global uchar *x;
     const __global char *left, *right;
@@ -79,7 +80,7 @@ static inline uint row_zero(const __global uchar *x, int pitch, int row)
     return *(const __global uint *)(x + (size_t)(row + 1) * pitch - 4);
 }
 
-/* A group: a tile of 64 rows and 64 columns, 8 x 4 of it per item. */
+/* A group computes a tile of 64 rows and 64 columns; an item computes 8 x 4 of it. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
                                              int pitch, WEIGHT_ARGUMENTS)
 {
@@ -119,7 +120,7 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_tile_gpu(__global float *y, int y_offse
 #define SKINNY_ROWS   CLF__SKINNY_ROWS
 #define SKINNY_GROUPS 64 /* groups of four inputs */
 
-/* acc (4 rows) += the words of 4 rows and a column, group g of a slice. */
+/* acc (4 rows) += the products of 4 rows and a column, for group g of a slice. */
 static inline void multiply_words(int4 *acc, const __local int *x_tile, const __local int *w_tile, int g)
 {
     int4 q = *(const __local int4 *)&x_tile[g * SKINNY_ROWS];
@@ -128,7 +129,8 @@ static inline void multiply_words(int4 *acc, const __local int *x_tile, const __
                   dot_word(acc->w, q.w, word));
 }
 
-/* The same for all g < steps, SKINNY_GROUPS at most: x_tile from the item's rows on, w_tile from its column on. */
+/* Like multiply_words(), for all g < steps <= SKINNY_GROUPS: x_tile starts at the item's rows, w_tile at its
+ * column. */
 static inline void multiply_skinny(int4 *acc, const __local int *x_tile, const __local int *w_tile, int steps)
 {
     if (steps >= SKINNY_GROUPS) {
@@ -151,7 +153,7 @@ struct skinny_prefetch {
 #define SKINNY_X_GROUP ((int)get_local_id(0) % SKINNY_GROUPS)
 #define SKINNY_X_ROW   ((int)get_local_id(0) / SKINNY_GROUPS)
 
-/* Loads the slice from group `next` on, of `rows` rows, from the item's group and row of x on. */
+/* Loads the slice of `rows` rows starting at group `next`; the item's part of x starts at its group and row. */
 static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __global uchar *x, int pitch, int rows,
                                 const __global char *panel, int groups, int next)
 {
@@ -182,9 +184,9 @@ static inline void put_skinny(__local int *x_tile, __local int *w_tile, const st
     }
 }
 
-/* For few rows, where reading W dominates the time, or if there are fewer tiles than cores. A group: 16 rows
- * of one panel, 4 rows of one column per item; all items load the panel together, 4 int4 each, during the
- * multiplication of the previous slice. */
+/* For few rows, where reading W dominates the time, or if there are fewer tiles than cores. A group computes 16
+ * rows of one panel; an item computes 4 rows of one column. All items together load the next slice of the panel, 4
+ * int4 each, while the current slice is multiplied. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_int8_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global uchar *x,
                                                int pitch, WEIGHT_ARGUMENTS)
 {

@@ -1,15 +1,15 @@
-/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual by matrix instructions, in tiles.
+/* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual with matrix instructions, in tiles.
  *
- * x has rows of x_pitch words of 16 bytes from word x_offset on; K is padded with zeros to whole slices. W has panels of 32
- * outputs, padded with zeros: word i of the inputs of output n of a panel is word i * 32 + n. In int8 a panel ends with the scales
- * and sums of product_int8.cl. residual may be y. activation is a value of enum clf__activation. y is fp32, or with is_rounded the
- * precision of W.
+ * x has rows of x_pitch 16-byte words, starting at word x_offset; K is padded with zeros to whole slices. W has
+ * panels of 32 outputs, padded with zeros: word i of the inputs of output n of a panel is word i * 32 + n. In int8 a
+ * panel ends with the scales and sums of product_int8.cl. residual may be y. activation is a value of enum
+ * clf__activation. y is in fp32, or with is_rounded in the precision of W.
  *
- * A sum is a chain over K within each chunk of CHUNK_SLICES slices, then a chain over the chunks, so that its bits depend neither
- * on the tile nor on the number of rows.
+ * A sum is a chain over K within each chunk of CHUNK_SLICES slices, then a chain over the chunks. Its bits depend
+ * neither on the tile nor on the number of rows.
  *
- * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS, the tiles of a group and of a warp. HAS_ONE_CHUNK: K is
- * at most a chunk, or the sums are exact. Y_IN_PANELS: see matrix_result.cl. */
+ * Needs PRECISION, and TILE_ROWS, TILE_COLUMNS, WARP_ROWS and WARP_COLUMNS, the tiles of a group and of a warp.
+ * HAS_ONE_CHUNK: K has at most one chunk, or the sums are exact. Y_IN_PANELS: see matrix_result.cl. */
 #include "include/matrix.cl"
 #define WARP_B_TILES (WARP_COLUMNS / MATRIX_COLUMNS)
 #define B_TILES      (WARP_B_TILES < 4 ? WARP_B_TILES : 4) /* tiles that are finished together */
@@ -88,8 +88,8 @@ static inline void load_fragments(struct fragments *fragments, const __local uin
     load_b_step(fragments->b, WARP_B_TILES, stage + TILE_ROWS * SLICE_WORDS, TILE_COLUMNS, WARP / ROW_WARPS * WARP_COLUMNS, step);
 }
 
-/* Stores the warp's tile. Each row of tiles is moved to the registers of the first row in turn: compilers do not unroll so
- * much code, and would move the sums to memory. */
+/* Stores the warp's tile. Each row of tiles is moved to the registers of the first row in turn: compilers would
+ * not unroll that much code, and would move the sums to memory. */
 static inline void finish_warp(const struct matrix_result *result, int2 place,
                                matrix_sum (*sums)[WARP_B_TILES][MATRIX_SUMS])
 {
@@ -104,7 +104,7 @@ static inline void finish_warp(const struct matrix_result *result, int2 place,
     }
 }
 
-/* Returns the tile of a group. Groups are ordered in bands of eight rows of tiles, so that concurrent groups
+/* Returns the tile of a group. Groups are ordered in bands of eight rows of tiles, which makes concurrent groups
  * read the same rows. */
 static inline int2 place_tile(int rows, int outputs)
 {
@@ -138,7 +138,7 @@ static inline void begin_pipeline(struct pipeline *at, __local uint4 (*stages)[S
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* All warps have read the stage of the slice, and the next slice has arrived. */
+/* Waits until all warps have read the stage of the slice and the next slice has arrived. */
 static inline void end_stage(struct pipeline *at, __local uint4 (*stages)[STAGE_WORDS])
 {
     WAIT_FOR_COPIES(1); /* STAGES - 2 */

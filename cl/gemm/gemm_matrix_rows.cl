@@ -1,5 +1,5 @@
-/* The GEMM of gemm_matrix.cl for few rows, which is bound by reading W: a group computes one tile
- * (matrix_rows.cl), with the same bits.
+/* The GEMM of gemm_matrix.cl for few rows, where reading W dominates: a group computes one tile (matrix_rows.cl),
+ * with the same bits.
  *
  * Needs PRECISION and WARPS, the warps of a group. */
 #include "include/matrix.cl"

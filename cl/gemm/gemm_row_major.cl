@@ -1,10 +1,9 @@
 /* y (M, N) = activation(scale * x (M, K) Wᵀ + bias) + residual for few rows, where reading W dominates the
  * time. W (N, K) is row-major, as CLBlast reads it for many rows. residual may be y itself.
  *
- * A group: 8 outputs of up to 8 rows. 16 work-items share a pair of outputs; item l reads inputs 4l .. 4l + 3
- * of every 64 inputs, so that 16 items read 256 contiguous bytes of each row of W. Then each work-item adds
- * the 16 parts of one element in order. The bits of an element depend only on K, not on M or the position of
- * its row.
+ * A group computes 8 outputs of up to 8 rows. 16 work-items share a pair of outputs; item l reads inputs 4l .. 4l + 3
+ * of every 64 inputs, so 16 items read 256 contiguous bytes of each row of W. Then each work-item adds the 16 parts
+ * of one element in order. The bits of an element depend only on K, not on M or the position of its row.
  *
  * Only in the GPU variant: devices of the CPU variant do not use CLBlast. Needs ACTIVATION, a value of enum
  * clf__activation; IS_ALIGNED if every row of x and W is 16-byte aligned. */
@@ -32,7 +31,8 @@ static inline float add_product(float sum, float4 a, float4 b)
     return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum))));
 }
 
-/* left and right += four inputs of COUNT rows of x, row r of which is `row`, times those of the two rows of W. */
+/* left and right += four inputs of COUNT rows of x, of which row r is `row`, times the same inputs of two rows of
+ * W. */
 #define ADD_QUAD(r, COUNT, left, right, row, a, b)                                                                     \
     _Pragma("unroll") for (int r = 0; r < COUNT; r++)                                                                  \
     {                                                                                                                  \
@@ -41,8 +41,8 @@ static inline float add_product(float sum, float4 a, float4 b)
         right[r] = add_product(right[r], value, b);                                                                    \
     }
 
-/* sums (COUNT, 2) of a work-item from input k on; row `last` of x repeats beyond the end. With few rows AHEAD steps of W are loaded ahead, as many
- * as fit in the registers of 8 rows. */
+/* Computes the sums (COUNT, 2) of a work-item, whose inputs start at k; row `last` of x repeats beyond the end.
+ * AHEAD steps of W are loaded in advance: with fewer rows, more steps fit in the registers. */
 #define DEFINE_MULTIPLY(COUNT, AHEAD)                                                                                  \
     static inline void multiply_##COUNT(__local float *sums, const __global float *x, int x_stride, int last,          \
                                         const __global float *first, const __global float *second, int inputs, int k)  \

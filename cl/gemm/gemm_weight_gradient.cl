@@ -1,9 +1,9 @@
-/* dW (N, K) += scale * dyᵀ x of x (M, K) and dy (M, N), with dW in panels (product.cl): each panel is a
+/* dW (N, K) += scale * dyᵀ x, with x (M, K) and dy (M, N). dW is stored in panels (product.cl); each panel is a
  * separate product xᵀ dy, (K, M) by (M, 32).
  *
- * Every element is one chain acc = fma(x[m, k], scale * dy[m, n], acc) over m = 0 .. M-1 from the present
- * value: its bits do not depend on the number of rows per call. In bf16 (CPU variant) x and scale * dy are
- * rounded, and rows are paired like inputs in product_bf16.cl. Lanes of the last panel beyond N stay zero.
+ * Every element is one chain acc = fma(x[m, k], scale * dy[m, n], acc) over m = 0 .. M-1, starting with the old
+ * value: its bits do not depend on the number of rows per call. In bf16 (CPU variant) x and scale * dy are rounded,
+ * and rows are paired like inputs in product_bf16.cl. Lanes of the last panel beyond N stay zero.
  *
  * Needs PRECISION, 0 (fp32) or 2 (bf16), of the multiplications. */
 #ifndef PRECISION
@@ -16,7 +16,7 @@
 
 #define ROWS_TOGETHER INPUTS_TOGETHER
 
-/* ---- CPU variant, in bf16 if the level has dot products of bf16 ---- */
+/* ---- CPU variant, in bf16 if the level has bf16 dot products ---- */
 
 #if PRECISION == 0 || defined(HAS_DOT_BF16)
 #define BLOCK BLOCK_ROWS   /* inputs of a register block */
@@ -30,14 +30,14 @@ typedef float16 operand16;
 typedef uint16 operand16;
 #endif
 
-/* Blocks after the first, of 16 inputs. */
+/* The part of 16 inputs that belongs to the second block. */
 #if BLOCK_ROWS == 8
 #define SECOND_BLOCK(v) (v).hi
 #elif BLOCK_ROWS == 6
 #define SECOND_BLOCK(v) (v).s6789abcd
 #endif
 
-/* 16 columns, `count` of them inside, of a row and of the next if there is one. */
+/* Loads 16 columns, of which `count` exist, of a row; in bf16 also of the next row, if there is one. */
 #if PRECISION == 0
 #define load_rows16(x, stride, rows, count, scale) (wide_load_rows(x, stride, rows, count, scale).v)
 static inline struct wide wide_load_rows(const __global float *x, int stride, int rows, int count, float scale)
@@ -57,10 +57,10 @@ static inline struct wide wide_load_rows(const __global float *x, int stride, in
 }
 #endif
 
-/* out: `rows` rows of x in slices of DEPTH rows or pairs, and blocks of inputs, in the order of the reads
- * below: element (m, k) at ((m / DEPTH) * blocks + k / BLOCK) * SLICE + m % DEPTH * BLOCK + k % BLOCK,
- * zero beyond K. Eight inputs of a row are written at a time, even if a block has six: the next row then
- * overwrites the last two. Groups: one per slice and blocks_per_group blocks. */
+/* out: `rows` rows of x in slices of DEPTH rows or pairs, and blocks of inputs, in the order of the reads below:
+ * element (m, k) at ((m / DEPTH) * blocks + k / BLOCK) * SLICE + m % DEPTH * BLOCK + k % BLOCK, zero beyond K.
+ * Eight inputs of a row are written at a time, even if a block has six: the next row then overwrites the last two.
+ * Launched with one group per slice and blocks_per_group blocks. */
 CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global float *x, int x_offset, int x_stride,
                               int first_row, int rows, int inputs, int blocks_per_group)
 {
@@ -89,7 +89,7 @@ CPU_KERNEL void pack_rows_cpu(__global operand_element *out, const __global floa
     }
 }
 
-/* dw (count, 32) += count <= BLOCK inputs of x times dy (steps, 32), whose `columns` are inside. The first
+/* dw (count, 32) += count <= BLOCK inputs of x times dy (steps, 32), of which `columns` columns exist. The first
  * block of columns prefetches the next block of inputs. */
 static inline void add_block(__global float *dw, const __global operand_element *x, const weight_element *dy, int steps,
                              int count, int columns)
@@ -101,8 +101,8 @@ static inline void add_block(__global float *dw, const __global operand_element 
         FOR_SUMS(r, BLOCK, v, COUNT,
                  sums[r][v] = r < count ? vloadv(0, dw + r * PANEL + COLUMN(c, v)) : (floatv)(0.0f))
         for (int first = 0; first < steps; first += 8) {
-            for (int line = 0; c == 0 && line < BLOCK / 2; line++) { /* for the next block: these rows, and
-                                                                      * one of its sums */
+            for (int line = 0; c == 0 && line < BLOCK / 2; line++) { /* for the next block: the same rows, and one
+                                                                      * line of sums */
                 FETCH_TO_READ(x + SLICE + first * BLOCK + line * 16);
                 FETCH_TO_WRITE(dw + BLOCK * PANEL + min(first / 8, 2 * BLOCK - 1) * 16);
             }
@@ -129,8 +129,8 @@ static inline void fetch_rows(const __global float *dy, int dy_stride, int first
     }
 }
 
-/* Adds the gradient of `rows` rows to dW. A group: blocks_per_group blocks of one panel (the last group has
- * fewer). x: from pack_rows_cpu. */
+/* Adds the gradient of `rows` rows to dW. A group computes blocks_per_group blocks of one panel (the last group
+ * computes fewer). x comes from pack_rows_cpu. */
 CPU_KERNEL void weight_gradient_cpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
                                     const __global operand_element *x, int first_row, int rows, int inputs,
                                     int outputs, float scale, int blocks_per_group)
@@ -183,7 +183,7 @@ struct tile_prefetch {
 #define PREFETCH_ROW    ((int)get_local_id(0) / 16)
 #define PREFETCH_COLUMN ((int)get_local_id(0) % 16 * 4)
 
-/* x and dy: the item's elements in the first slice, with x_left and dy_left columns from there on. */
+/* x and dy: the item's elements in the first slice; x_left and dy_left columns remain from there. */
 struct tile_operands {
     const __global float *x, *dy;
     int x_stride, x_left, dy_stride, dy_left, rows;
@@ -229,7 +229,7 @@ static inline float4 load_sums(const __global float *dw, int i, int left)
     return ROW_INDEX(i) < left ? *(const __global float4 *)(dw + ROW_INDEX(i) * PANEL) : (float4)(0.0f);
 }
 
-/* A group: a tile of 64 inputs and 64 outputs over all rows, added to dW. */
+/* A group computes a tile of 64 inputs and 64 outputs over all rows, added to dW. */
 GPU_KERNEL_OF(TILE_GROUP) void weight_gradient_gpu(__global float *dw, const __global float *dy, int dy_offset, int dy_stride,
                                               const __global float *x, int x_offset, int x_stride, int rows, int inputs,
                                               int outputs, float scale)
@@ -254,7 +254,7 @@ GPU_KERNEL_OF(TILE_GROUP) void weight_gradient_gpu(__global float *dw, const __g
                              load_sums(dw, 4, left), load_sums(dw, 5, left), load_sums(dw, 6, left), load_sums(dw, 7, left)};
     struct tile_prefetch prefetched;
     sum_slices(&sums, &prefetched, &from, x_tile, TILE, dy_tile, rows);
-    /* Lanes beyond the outputs stay zero, even after an infinity. */
+    /* Lanes beyond the outputs stay zero, even if x contains an infinity. */
     int4 is_output = n + column + (int4)(0, 1, 2, 3) < outputs;
 #pragma unroll 1
     for (int i = 0; i < 8; i++, pass_rows(&sums)) {

@@ -4,7 +4,7 @@
  * eight bytes the scale s as a float and the zero point as an integer (q = operand - zero point). */
 #include "include/operand_int8.cl"
 
-/* Groups: any number, each processes whole rows. */
+/* Any number of groups; each processes whole rows. */
 CPU_KERNEL void quantize_cpu(__global uchar *out, int pitch, const __global float *x, int x_offset, int x_stride,
                              int rows, int inputs)
 {
@@ -13,8 +13,8 @@ CPU_KERNEL void quantize_cpu(__global uchar *out, int pitch, const __global floa
     }
 }
 
-/* A group: one row. shared (GROUP) is a parameter because PoCL 3.1 gives an array declared in this kernel one
- * address for all threads. */
+/* A group quantizes one row. shared (GROUP) is a parameter because PoCL 3.1 gives an array declared in this kernel
+ * one address for all threads. */
 GPU_KERNEL void quantize_gpu(__global uchar *out, int pitch, const __global float *x, int x_offset, int x_stride,
                              int rows, int inputs, __local float2 *shared)
 {

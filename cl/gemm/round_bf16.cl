@@ -1,5 +1,5 @@
-/* Rows of activations in bf16, for the CPU variant's GEMMs with bf16 weights; GPU variants round when they
- * load.
+/* Rounds rows of activations to bf16, for GEMMs of the CPU variant with bf16 weights; GPU variants round while
+ * loading.
  *
  * A row of `out` has `pitch` bytes: the inputs, padded with zero to an even number. */
 #include "include/bf16.cl"
@@ -18,7 +18,7 @@ static inline void round_row_bf16(__global ushort *to, const __global float *fro
     }
 }
 
-/* Groups: any number, each processes whole rows. */
+/* Any number of groups; each processes whole rows. */
 CPU_KERNEL void round_bf16_cpu(__global uchar *out, int pitch, const __global float *x, int x_offset, int x_stride,
                                int rows, int inputs)
 {

@@ -5,7 +5,7 @@
 #include "math/gemm/layout.h"
 #include "include/operand16.cl"
 
-/* A group: one row. */
+/* A group rounds one row. */
 GPU_KERNEL void round_operand_gpu(__global uchar *out, int pitch, const __global float *x, int x_offset, int x_stride,
                                   int rows, int inputs)
 {

@@ -17,8 +17,8 @@ static inline uint4 load_column_word(const __global float *x, int stride, int wo
                        (float4)(values[4], values[5], values[6], values[7]));
 }
 
-/* A group processes PANEL columns and GROUP / PANEL words of each, so that neighbouring work-items read
- * neighbouring columns. */
+/* A group processes PANEL columns and GROUP / PANEL words of each; neighbouring work-items read neighbouring
+ * columns. */
 #define COLUMN ((int)get_group_id(0) * PANEL + (int)get_local_id(0) % PANEL)
 #define WORD   ((int)get_group_id(1) * (GROUP / PANEL) + (int)get_local_id(0) / PANEL)
 

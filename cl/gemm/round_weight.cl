@@ -3,7 +3,7 @@
 #include "include/bf16.cl"
 #include "math/gemm/layout.h"
 
-/* A group: one panel. */
+/* A group rounds one panel. */
 CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, int inputs)
 {
     size_t panel = get_group_id(0);
@@ -25,7 +25,7 @@ CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, in
 #define OPERAND_PRECISION 2
 #include "include/operand16.cl"
 
-/* Returns four inputs of the panel from k on, zeros beyond the last one. */
+/* Returns four inputs of the panel starting at input k, zeros beyond the last one. */
 static inline float4 load_inputs(const __global float *w, int k, int inputs)
 {
     return (float4)(k < inputs ? w[k * PANEL] : 0.0f, k + 1 < inputs ? w[(k + 1) * PANEL] : 0.0f,

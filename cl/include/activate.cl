@@ -1,4 +1,4 @@
-/* Activation functions. This file is included; it is not a program.
+/* Activation functions. Include file, not a program.
  *
  * With ACTIVATION, a value of enum clf__activation: activate(v), activate4(v), activate16(v). Each
  * ACTIVATE_<KIND>(T, v) replaces the variable v of type T; NaN stays NaN. */
@@ -7,8 +7,8 @@
 /* GELU: v Φ(v) (Hendrycks and Gimpel 2016), with a quarter of the operations of the built-in erf. NORMAL_TAIL
  * declares x = |v| and tail = Φ(-x). */
 #ifdef VARIANT_GPU
-/* On devices with an exp instruction: Φ(-|v|) = exp(-v²/2) times a polynomial in t = 1 / (1 + 0.42 |v| /
- * √2), fitted for this file to a relative error of 5e-7 and an absolute error of 3e-8. */
+/* On devices with an exp instruction: Φ(-|v|) = exp(-v²/2) times a polynomial in t = 1 / (1 + 0.42 |v| / √2),
+ * fitted to a relative error of 5e-7 and an absolute error of 3e-8. */
 #define NORMAL_TAIL(T, v, x, tail)                                                                                     \
     T x = fabs_##T(v), density = exp_##T(-0.5f * v * v);                                                               \
     T t = 1.0f / fma_##T((T)(0.296984848f), x, (T)(1.0f));                                                             \
@@ -85,7 +85,7 @@ static inline struct wide wide_activate(struct wide value)
     return WIDE(v);
 }
 
-/* Element by element, so that the bits equal those from activate(). */
+/* Computed element by element, to give the same bits as activate(). */
 static inline float4 activate4(float4 v)
 {
     return (float4)(activate(v.x), activate(v.y), activate(v.z), activate(v.w));

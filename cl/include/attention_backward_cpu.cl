@@ -1,6 +1,6 @@
-/* The CPU variant of attention_backward.cl. This file is included; it is not a program. A work-item
- * computes one head of a sequence. Lanes are keys for per-query values of each key, and columns otherwise;
- * scores are multiplied by log2(e), so that weights are powers of two. */
+/* The CPU variant of attention_backward.cl. Include file, not a program. A work-item computes one head of a
+ * sequence. Lanes are keys where a query has one value per key, and columns otherwise. Scores are multiplied by
+ * log2(e), so weights are powers of two. */
 #define KEY_VECTORS   VECTORS(KEY_WIDTH)
 #define VALUE_VECTORS VECTORS(VALUE_WIDTH)
 #define TILE_VECTORS  VECTORS(TILE_KEYS)
@@ -73,7 +73,7 @@ static inline void measure_rows(struct backward_work *work, int row, int vectors
     vstore8(total, 0, work->totals + row);
 }
 
-/* Turns scores of eight queries into weights relative to known maxima. */
+/* Turns the scores of eight queries into weights relative to known maxima. */
 static inline void weigh_rows_again(struct backward_work *work, int row, int vectors)
 {
     float offsets[MOST_ROWS];
@@ -85,7 +85,7 @@ static inline void weigh_rows_again(struct backward_work *work, int row, int vec
     }
 }
 
-/* deltas = dy . y of count queries from `first` on. */
+/* deltas = dy . y for `count` queries starting at `first`. */
 static inline void find_deltas(struct backward_work *work, const struct backward_head *head, int first, int count)
 {
     const __global float *y = head->y + (size_t)first * head->y_stride;
@@ -104,7 +104,7 @@ static inline void find_deltas(struct backward_work *work, const struct backward
     }
 }
 
-/* For eight queries, the first of which is `query`: dS = P * (f * dy . v - delta), and P * f. */
+/* Computes dS = P * (f * dy . v - delta) and P * f for eight queries starting at `query`. */
 static inline void differentiate_rows(struct backward_work *work, const struct backward_head *head, int query, int row,
                                       int tile, int vectors COMMA_DROPOUT_ARGUMENTS)
 {
@@ -155,7 +155,7 @@ static inline void add_partials(const struct backward_head *head, const float *d
     head->partials[last] += sum;
 }
 
-/* Returns the number of leading keys of the tile that any of the eight queries from `query` on sees. */
+/* Returns the number of leading keys of the tile that any of the eight queries starting at `query` sees. */
 static inline int count_seen(const struct backward_head *head, int query, int tile, int width)
 {
     return head->causal ? clamp(query + MOST_ROWS + head->keys - head->queries - tile, 0, width) : width;
@@ -183,7 +183,8 @@ static inline void score_queries(struct backward_work *work, const struct backwa
     }
 }
 
-/* Maxima and totals of count queries from `first` on, after earlier tiles; zeros for none. */
+/* Loads the maxima and totals of `count` queries starting at `first`, as earlier tiles left them; zeros for the
+ * rest of the block. */
 static inline void load_measures(struct backward_work *work, const struct backward_head *head, int first, int count)
 {
     for (int i = 0; i < TILE_QUERIES; i++) {

@@ -1,5 +1,5 @@
-/* The GPU variant of attention_backward.cl, which includes this file; it is not a program. attention_tiles.cl
- * multiplies tiles; here they become weights and their gradients. */
+/* The GPU variant of attention_backward.cl; included by it, not a program. attention_tiles.cl multiplies tiles;
+ * here they become weights and their gradients. */
 
 #define WIDEST     (KEY_WIDTH > VALUE_WIDTH ? KEY_WIDTH : VALUE_WIDTH)
 #define DOT_WIDTH  WIDEST
@@ -8,9 +8,8 @@
 
 #define SLICES_OF(width) (((width) + SLICE - 1) / SLICE)
 
-/* The head is in local memory, because in registers it would take more space than the sums. A barrier is
- * needed before the head is written, and at the end of each loop over tasks: otherwise PoCL 3.1 loses
- * values. */
+/* The head is in local memory, because in registers it would take more space than the sums. PoCL 3.1 loses values
+ * without a barrier before the head is written and at the end of each loop over tasks. */
 static inline void find_head_together(__local struct backward_head *head, int sequence, int number, BACKWARD_ARGUMENTS)
 {
     if (get_local_id(0) == 0) {
@@ -36,7 +35,7 @@ static inline float find_delta(__local float *parts, const __local struct backwa
     return parts[lane & ~1] + parts[lane | 1];
 }
 
-/* Computes P of a query, which has seen a key, for four keys from `key` on. */
+/* Computes P of a query, which must see a key, for four keys starting at `key`. */
 static inline float4 find_weights(float4 scores, int query, int key, const __local struct backward_head *head)
 {
     int last = head->keys - 1;
@@ -90,7 +89,7 @@ static inline __attribute__((always_inline)) void weigh_pairs(__local float *wei
                                  VALUE_WIDTH);
     }
     __local float *pairs = weights + row4 * (BLOCK + 1) + column;
-    /* Rotates the vectors, so that each query is first in turn: unrolled, this loop would use half of the
+    /* Rotates the vectors to make each query the first in turn: unrolled, this loop would use half of the
      * registers. */
 #pragma unroll 1
     for (int query = first_query + column; query < first_query + BLOCK; query += 8, pairs += 8) {
@@ -110,7 +109,7 @@ static inline __attribute__((always_inline)) void weigh_pairs(__local float *wei
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Computes dk or dv of the keys from `first` on: sums dS times q, or P after dropout times dy, over the
+/* Computes dk or dv of the keys starting at `first`: sums dS times q, or P after dropout times dy, over the
  * queries that see one of these keys. */
 static inline __attribute__((always_inline)) void
 add_queries(struct column_sums *sums, __local float *weights, __local float *tiles, int first, int slice,
@@ -128,7 +127,7 @@ add_queries(struct column_sums *sums, __local float *weights, __local float *til
     }
 }
 
-/* Computes dk, with wants_dscores, or dv, for the blocks of 32 keys that this group processes. */
+/* Computes dk (if wants_dscores) or dv for the blocks of 32 keys that this group processes. */
 static inline __attribute__((always_inline)) void differentiate_keys_gpu(__local struct backward_head *head, __local float *tiles,
                                                                          int wants_dscores, BACKWARD_ARGUMENTS)
 {

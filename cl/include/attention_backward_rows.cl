@@ -1,5 +1,5 @@
-/* Matrices of rows in private memory, CPU variant of attention_backward.cl: copies, dot products and weighted sums.
- * attention_backward_cpu.cl includes this file; it is not a program. */
+/* Matrices of rows in private memory, CPU variant of attention_backward.cl: copies, dot products and weighted
+ * sums. Included by attention_backward_cpu.cl; not a program. */
 
 static inline void copy_rows(float16 *to, const __global float *rows, int stride, int count, int width)
 {
@@ -58,7 +58,7 @@ static inline void store_rows(__global float *to, int stride, const float16 *row
 DEFINE_DOTS(dots_wide, SCORE_VECTORS(BLOCK_QUERIES))
 DEFINE_DOTS(dots_one, 1)
 
-/* The same for MOST_ROWS rows and `vectors` vectors. */
+/* Like DEFINE_DOTS, for MOST_ROWS rows and `vectors` vectors. */
 static inline void dots(float16 *to, const float16 *packed, const float16 *rows, int width, int vectors)
 {
     for (int row = 0; row < MOST_ROWS; row += BLOCK_QUERIES) {
@@ -74,9 +74,9 @@ static inline void dots(float16 *to, const float16 *packed, const float16 *rows,
     }
 }
 
-/* to (BLOCK_QUERIES rows of `vectors`) += sum over n < count of weight n of a row times row n of `from`.
- * Consecutive rows' first weights are row_step apart, consecutive weights of a row `step` apart. COUNT
- * vectors of columns. */
+/* to (BLOCK_QUERIES rows of `vectors`) += sum over n < count of weight n of a row times row n of `from`. The first
+ * weights of consecutive rows are row_step apart, and consecutive weights of a row `step` apart. COUNT: vectors of
+ * columns. */
 #define DEFINE_ADD_ROWS(NAME, COUNT)                                                                                   \
     static inline void NAME(float16 *to, const float *weights, int row_step, int step, const float16 *from, int count, \
                             int vectors)                                                                               \
@@ -92,7 +92,7 @@ static inline void dots(float16 *to, const float16 *packed, const float16 *rows,
 DEFINE_ADD_ROWS(add_rows_wide, SCORE_VECTORS(BLOCK_QUERIES))
 DEFINE_ADD_ROWS(add_rows_one, 1)
 
-/* The same for MOST_ROWS rows. */
+/* Like DEFINE_ADD_ROWS, for MOST_ROWS rows. */
 static inline void add_rows(float16 *to, const float *weights, int row_step, int step, const float16 *from, int count,
                             int vectors)
 {

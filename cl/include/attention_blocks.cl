@@ -1,14 +1,14 @@
-/* Blocks of queries times tiles of keys: the shared part of the CPU variants of attention.cl, attention_local.cl and
- * attention_backward.cl. This file is included; it is not a program. Lanes are keys for the scores and columns for the sums. Scores are multiplied by log2(e),
- * so that weights are powers of two. result.cl describes the precision of y. */
+/* Blocks of queries times tiles of keys: the shared part of the CPU variants of attention.cl, attention_local.cl
+ * and attention_backward.cl. Include file, not a program. Lanes are keys for the scores and columns for the sums.
+ * Scores are multiplied by log2(e), so weights are powers of two. result.cl describes the precision of y. */
 #include "math/gemm/layout.h"
 #include "include/block.cl"
 #include "include/exp2.cl"
 #include "include/result.cl"
 #include "math/ops/arguments.h"
 
-/* With -DHAS_DROPOUT, in training, weights are dropped after their sum was computed: the weight of key j
- * for query row r in head h is element (r * heads + h, j) of the mask. */
+/* With -DHAS_DROPOUT, in training, weights are dropped after their sum has been computed: the weight of key j for
+ * query row r in head h is element (r * heads + h, j) of the mask. */
 #ifdef HAS_DROPOUT
 #include "include/philox.cl"
 #define COMMA_DROPOUT_ARGUMENTS , DROPOUT_ARGUMENTS
@@ -18,9 +18,9 @@
 #define COMMA_DROPOUT_NAMES
 #endif
 
-/* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be
- * null. block_queries, at most MOST_QUERIES in the CPU variant, decides which work-item computes a query,
- * not the result. */
+/* hidden (key rows), additive (sequences * max_queries, ..) and relative (heads, 2 * reach + 1) may be null.
+ * block_queries, at most MOST_QUERIES in the CPU variant, decides which work-item computes a query, but does not
+ * change the result. */
 #define ATTENTION_ARGUMENTS ATTENTION_ARGUMENTS_OF(float)
 #define ATTENTION_ARGUMENTS_OF(key_element)                                                                            \
     __global result_element *y, const __global float *q, const __global key_element *k, const __global key_element *v,          \
@@ -81,7 +81,7 @@ static inline void find_unseen(int16 *unseen, const __global int *hidden, int co
     }
 }
 
-/* The scores of ROWS queries from `row` on for COUNT vectors of keys. */
+/* Computes the scores of ROWS queries starting at `row` for COUNT vectors of keys. */
 #define DEFINE_SCORE(NAME, ROWS, COUNT)                                                                                \
     static inline void NAME(struct attention_work *work, int row, int vector, const __global float *q, size_t stride)  \
     {                                                                                                                  \
@@ -117,8 +117,8 @@ DEFINE_SCORES(4)
 DEFINE_SCORES(2)
 DEFINE_SCORES(1)
 
-/* The maxima, or sums, of the eight pairs within a, and of the eight pairs within b. Three such rounds and a last
- * one within a vector reduce eight vectors. */
+/* Computes the maxima, or sums, of the eight pairs within a and of the eight pairs within b. Three such rounds and
+ * a last one within a vector reduce eight vectors. */
 #define pair_maxima(a, b) (wide_pair_maxima(WIDE(a), WIDE(b)).v)
 static inline struct wide wide_pair_maxima(struct wide a, struct wide b)
 {
@@ -153,7 +153,7 @@ static inline void weigh(struct attention_work *work, int row, int rows, int vec
     float8 before = is_first ? (float8)(-INFINITY) : vload8(0, work->maxima + row);
     maxima = before > maxima ? before : maxima;
     vstore8(maxima, 0, work->maxima + row);
-    /* A query that has seen no key yet keeps -inf: subtracting 0 instead makes its weights 0, not NaN. */
+    /* The maximum of a query that has seen no key yet is -inf: subtracting 0 instead makes the weights 0, not NaN. */
     float8 subtracted = maxima == -INFINITY ? (float8)(0.0f) : maxima;
     vstore8(exp2_16((float16)(before - subtracted, before - subtracted)).lo, 0, work->factors);
     float offsets[MOST_ROWS];
@@ -171,7 +171,8 @@ static inline void weigh(struct attention_work *work, int row, int rows, int vec
     }
 }
 
-/* Uses a constant loop length, which is unrolled, for full tiles, which dominate in long sequences. */
+/* Like weigh(); full tiles, which dominate in long sequences, have a constant number of vectors, so the loop is
+ * unrolled. */
 static inline void weigh_rows(struct attention_work *work, int row, int rows, int vectors, int is_first)
 {
     if (rows == MOST_ROWS && vectors == VECTORS(TILE_KEYS)) {
@@ -182,7 +183,7 @@ static inline void weigh_rows(struct attention_work *work, int row, int rows, in
 }
 
 #ifdef HAS_DROPOUT
-/* Drops weights of a row for the keys from `key`, a multiple of 64, on. */
+/* Drops weights of a row for the keys starting at `key`, a multiple of 64. */
 static inline void drop_weights(float16 *weights, int key, int vectors, int row, DROPOUT_ARGUMENTS)
 {
     for (int vector = 0; vector < vectors; vector += 4) {
@@ -195,8 +196,8 @@ static inline void drop_weights(float16 *weights, int key, int vectors, int row,
 }
 #endif
 
-/* sums = sums * factor + the weighted values of count keys: ROWS queries, with weights from `first` on,
- * COUNT vectors of columns from c on. */
+/* sums = sums * factor + the weighted values of count keys: ROWS queries, with weights starting at `first`,
+ * COUNT vectors of columns starting at c. */
 #define DEFINE_ADD(NAME, ROWS, COUNT)                                                                                  \
     static inline void NAME(struct attention_work *work, int row, int first, int c, const __global float *v_rows,      \
                             int stride, int count, int is_first)                                                       \
@@ -285,7 +286,7 @@ static inline void finish_rows(__global result_element *y, int stride, const str
     }
 }
 
-/* Masks the scores of `rows` queries from `query` on, for vectors of keys from `key` on. Query `query`
+/* Masks the scores of `rows` queries starting at `query`, for vectors of keys starting at `key`. Query `query`
  * sees keys up to `last`; with `causal` each next query sees one more. bias (of the head) and terms (row
  * of the first query) may be null. */
 static inline void mask_rows(float16 (*scores)[VECTORS(TILE_KEYS)], const int16 *unseen, int query, int rows, int key,

@@ -1,15 +1,15 @@
-/* Shared by the GPU variants of attention.cl and attention_local.cl, which include this file after attention_blocks.cl.
+/* Shared by the GPU variants of attention.cl and attention_local.cl, which include this file after
+ * attention_blocks.cl.
  *
- * A group computes QUERIES queries of one head of one sequence and up to 64 value columns, with keys in
- * tiles of 64. Each work-item holds four queries' scores of four keys, and their sums of four columns: 16
- * products for every two loads of four floats from local memory. Queries and keys are loaded there by
- * DEPTH columns, values by DEPTH rows, and during the computation of a chunk the next one is loaded into
- * registers. Between the two multiplications the scores are in local memory, where four work-items per
- * query mask them and turn them into weights.
+ * A group computes QUERIES queries of one head of one sequence and up to 64 value columns, with keys in tiles of 64.
+ * Each work-item holds the scores of four queries and four keys, and the sums of four columns for these queries: 16
+ * products for every two loads of four floats from local memory. Queries and keys are copied to local memory in
+ * chunks of DEPTH columns, values in chunks of DEPTH rows; during the computation of a chunk the next one is loaded
+ * into registers. Between the two multiplications the scores are in local memory, where four work-items per query
+ * mask them and turn them into weights.
  *
- * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and
- * 128 contiguous bytes from local memory, and with 32 keys or columns half of a group's sub-groups are
- * free. */
+ * A work-item's queries start at 4 * ROW_PLACE, its keys and columns at 4 * PLACE: neighbours load 64 and 128
+ * contiguous bytes from local memory, and with 32 keys or columns half of a group's sub-groups are idle. */
 #define ITEMS       TILE_GROUP
 #define QUERIES     CLF__BLOCK_QUERIES
 #define KEYS        CLF__BLOCK_KEYS /* keys of a tile */
@@ -31,12 +31,12 @@
 #define EXP2 exp2
 #endif
 
-/* Four queries' values, for each of four keys or columns. */
+/* Values of four queries for each of four keys or columns. */
 struct block {
     float4 s0, s1, s2, s3;
 };
 
-/* block += the queries' values times the values of the keys or columns. */
+/* block += the values of four queries times the values of four keys or columns (outer product). */
 static inline void add_outer(struct block *block, float4 queries, float4 others)
 {
     block->s0 = fma(queries, (float4)(others.x), block->s0);
@@ -50,7 +50,7 @@ struct chunk {
     float4 k0, k1, q;
 };
 #if KEYS * DEPTH != 2 * 4 * ITEMS
-#error "a work-item loads two fours of a chunk"
+#error "a work-item loads two quads of a chunk"
 #endif
 
 /* The rows of a task: its queries, and the keys and values of its sequence. */
@@ -63,12 +63,12 @@ struct sources {
 #define LOCAL_FOUR(p)  (*(__local float4 *)(p))
 #define READ_FOUR(p)   (*(const __local float4 *)(p))
 
-/* For queries and keys a work-item loads four columns of row FETCH_ROW and of the row ITEMS / 4 further:
- * 16 neighbouring rows of 32 contiguous bytes, whose columns are in different banks. */
+/* A work-item loads four columns of query or key row FETCH_ROW and of row FETCH_ROW + ITEMS / 4. 32 neighbouring
+ * items load 32 contiguous bytes of each of 16 rows; their columns are in different banks. */
 #define FETCH_ROW    (ITEM % 16 + ITEM / 32 % (ITEMS / 64) * 16)
 #define FETCH_COLUMN ((ITEM / 16 % 2 + ITEM / (ITEMS / 2) * 2) * 4)
 
-/* Loads four columns of a row, or of row `last` if that comes first. */
+/* Loads four columns of row min(row, last). */
 static inline float4 fetch_four(const __global float *rows, int row, int last, int stride)
 {
     return GLOBAL_FOUR(rows + min(row, last) * stride);
@@ -82,8 +82,8 @@ static inline void put_four(__local float *to, int pitch, float4 columns)
     to[3 * pitch] = columns.w;
 }
 
-/* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys from `tile` on. Beyond the last row
- * or column, loads another one, whose results are not used. */
+/* Loads columns d .. d + DEPTH - 1 of the queries and of the `width` keys starting at `tile`. Beyond the last row
+ * or column it loads another one, whose results are not used. */
 static inline void fetch_chunk(struct chunk *chunk, const struct sources *from, int tile, int width, int d)
 {
 #ifdef IS_ALIGNED
@@ -95,7 +95,7 @@ static inline void fetch_chunk(struct chunk *chunk, const struct sources *from, 
 #endif
 }
 
-/* stage = the columns, of keys and then of queries. */
+/* stage = the columns of the keys, then those of the queries. */
 static inline void put_chunk(__local float *stage, const struct chunk *chunk, const struct sources *from, int tile,
                                 int width, int d)
 {
@@ -118,8 +118,8 @@ static inline void put_chunk(__local float *stage, const struct chunk *chunk, co
 #endif
 }
 
-/* Values: DEPTH rows from `key` on, of which `width` exist. The last row repeats beyond the end, with weights
- * of 0. */
+/* Loads DEPTH rows of values starting at `key`, of which `width` exist. The last row repeats beyond the end, with
+ * weights of 0. */
 static inline void fetch_values(struct chunk *chunk, const struct sources *from, int key, int width)
 {
 #ifdef IS_ALIGNED
@@ -202,8 +202,8 @@ static inline void put_outputs(__global result_element *y, int y_stride, int cou
     barrier(CLK_LOCAL_MEM_FENCE);
     rescale(sums, at->shares);
     __global result_element *to = y + (size_t)row * y_stride + column;
-    /* Rotates the vectors so that each query is first in turn: if the loop were unrolled, compilers would
-     * keep four addresses in registers. */
+    /* Rotates the vectors to make each query the first in turn: if the loop were unrolled, compilers would keep
+     * four addresses in registers. */
 #pragma unroll 1
     for (int i = 0; i < 4 && row + i < count && column < columns; i++, to += y_stride) {
         store_result_quad((float4)(sums->s0.x, sums->s1.x, sums->s2.x, sums->s3.x), to, columns - column);

@@ -1,5 +1,5 @@
-/* A tile of keys for few queries, CPU variant, for attention_step.cl and decoder_layer.cl. This file is
- * included, after attention_blocks.cl and cache_element.cl; it is not a program. */
+/* A tile of keys for few queries, CPU variant, for attention_step.cl and decoder_layer.cl. Include file, not a
+ * program; include it after attention_blocks.cl and cache_element.cl. */
 
 #define STEP_QUERIES CLF__STEP_QUERIES(KEY_WIDTH, VALUE_WIDTH)
 #define STEP_STATES  CLF__STEP_STATES(KEY_WIDTH, VALUE_WIDTH) /* queries times heads computed together */
@@ -28,7 +28,7 @@ struct step_work {
 #endif
 };
 
-/* Keys and values in a cache, from the columns of a head on. */
+/* Keys and values in a cache, starting at the columns of a head. */
 struct cached {
     const __global cache_element *k, *v;
     int k_stride, v_stride;
@@ -52,16 +52,15 @@ static inline void begin(struct running *running)
     running->total = 0.0f;
 }
 
-/* The columns of a head in rows first .. first + LANES - 1 of the tile; the last row repeats beyond the
- * end. */
+/* The columns of a head in LANES rows of the tile, starting at row `first`; the last row repeats beyond the end. */
 struct head_rows {
     const struct step_work *work;
     const __global cache_element *cache;
     int stride, first, last;
 };
 
-/* The address of row i for the multiplications: floats are read in the cache, halves are converted once for
- * all queries. */
+/* The address of row i for the multiplications: floats are read directly from the cache, halves are converted once
+ * for all queries. */
 #ifdef HALF_CACHE
 #define ROW_OF(head, i)     ((const float *)(head)->work->widened[i])
 #define read_lanes(p, left) vloadv(0, p)
@@ -75,7 +74,7 @@ typedef const float *row_pointer;
 typedef const __global float *row_pointer;
 #endif
 
-/* Prepares `count` rows from `first` on for multiplication: halves are converted, floats are used in
+/* Prepares `count` rows starting at `first` for multiplication: halves are converted, floats are used in
  * place. */
 static inline struct head_rows ready_rows(struct step_work *work, const __global cache_element *cache, int stride, int width,
                                           int first, int count, int last)
@@ -94,8 +93,8 @@ static inline struct head_rows ready_rows(struct step_work *work, const __global
     return rows;
 }
 
-/* Prefetches the columns of a head in rows first .. end - 1 of the tile, during the computation of earlier
- * rows. Halves need more instructions than floats, so the processor prefetches fewer of them by itself. */
+/* Prefetches the columns of a head in rows first .. end - 1 of the tile, during the computation of earlier rows.
+ * Halves need more instructions than floats, so the hardware prefetches fewer of them. */
 static inline void fetch_cached(const struct step_work *work, const __global cache_element *cache, int stride, int width,
                                 int first, int end)
 {
@@ -109,8 +108,8 @@ static inline void fetch_cached(const struct step_work *work, const __global cac
 #endif
 }
 
-/* The dot products of a query and one key per lane: products are added lane by lane, and then lanes
- * pairwise, as a tree, until one register holds the sums. */
+/* Computes the dot products of a query and one key per lane: products are added lane by lane, and then lanes are
+ * added pairwise in a tree until one register holds the sums. */
 #if VECTOR_LANES == 16
 #define score_keys(query, keys) (wide_score_keys(query, keys).v)
 static inline struct wide wide_score_keys(const float16 *query, const struct head_rows *keys)
@@ -134,15 +133,14 @@ static inline struct wide wide_score_keys(const float16 *query, const struct hea
     return WIDE(sums[0]);
 }
 #else
-/* Adds pairs within each half of a register, so that no lane crosses halves. */
+/* Adds pairs within each half of a register; no lane crosses halves. */
 static inline float8 pair_halves(float8 a, float8 b)
 {
     return (float8)(a.s0, a.s2, b.s0, b.s2, a.s4, a.s6, b.s4, b.s6) +
            (float8)(a.s1, a.s3, b.s1, b.s3, a.s5, a.s7, b.s5, b.s7);
 }
 
-/* Lanes `first` .. `first` + 7 of sixteen, `first` being 0 or 8. Inlined, so that its loops have constant
- * bounds. */
+/* Computes lanes first .. first + 7 of sixteen; `first` is 0 or 8. Inlined to give the loops constant bounds. */
 static inline __attribute__((always_inline)) float8 score_half(const float16 *query, const struct head_rows *keys, int first)
 {
     float8 sums[8];
@@ -167,7 +165,7 @@ static inline float8 score_keys(const float16 *query, const struct head_rows *ke
 }
 #endif
 
-/* scores[n][t] = query n . k[rows[t]] for t < count. All heads of some keys before the next keys. */
+/* scores[n][t] = query n . k[rows[t]] for t < count. Computes all heads for some keys before the next keys. */
 static inline void score_tile(struct step_work *work, int heads, int queries, const struct cached *cached, int count)
 {
     for (int t = 0; t < count; t += VECTOR_LANES) {
@@ -237,7 +235,7 @@ static inline void add_values_of(struct running *running, float factor, const fl
     }
 }
 
-/* Adds the tile's weights and values to the sums. All heads of some keys before the next keys. */
+/* Adds the tile's weights and values to the sums. Processes all heads for some keys before the next keys. */
 static inline void add_tile(struct step_work *work, int heads, int queries, const struct cached *cached, int count)
 {
     for (int t = 0; t < count; t += LANES) {

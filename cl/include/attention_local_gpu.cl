@@ -1,7 +1,7 @@
-/* The GPU variant of attention_local.cl, which includes this file; it is not a program. Its task is some queries of a head,
- * and the tiles of keys that they see. */
+/* The GPU variant of attention_local.cl; included by it, not a program. A task is a block of queries of a head,
+ * with the tiles of keys that they see. */
 
-/* Masks the scores of one query for the keys of a part, from `key` on and below `end`. */
+/* Masks the scores of one query for the keys of a part, starting at `key` and below `end`. */
 static inline void mask_window_part(__local float *scores, const struct key_set *keys, int position, int key, int end)
 {
 #pragma unroll 1
@@ -23,13 +23,13 @@ static inline void mask_window_part(__local float *scores, const struct key_set 
 struct block_task {
     struct sources from;
     struct key_set keys;
-    int begin, end, own_tiles, tiles; /* the keys, and the numbers of tiles */
+    int begin, end, own_tiles, tiles; /* the range of keys, and the numbers of tiles */
     int query;                        /* the query whose weights the work-item computes */
     int sequence, head, slice;
     __global result_element *y;
 };
 
-/* Finds task `task`. Without queries (from.count <= 0) there is no such task. */
+/* Finds task `task`. If from.count <= 0, there is no such task. */
 static inline void find_task(struct block_task *out, int task, const struct place *at, LOCAL_ARGUMENTS)
 {
     int blocks = (sizes.max_queries + QUERIES - 1) / QUERIES, block = task / SLICES, first = block % blocks * QUERIES;
@@ -73,7 +73,7 @@ static inline int find_tile(struct block_task *task, int number, LOCAL_ARGUMENTS
     return (number - task->own_tiles) * KEYS;
 }
 
-/* at->weights = the scores of the `width` keys from `tile` on, without masks; then fetches the first values. */
+/* at->weights = the scores of the `width` keys starting at `tile`, without masks; then fetches the first values. */
 static inline void score_keys(const struct place *at, struct chunk *next, const struct sources *from, int tile, int width,
                               float scale)
 {

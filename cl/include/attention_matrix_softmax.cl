@@ -1,5 +1,5 @@
 /* The softmax of a tile of attention_matrix.cl, in registers: masks, maxima, weights, and the weighted values.
- * attention_matrix.cl includes this file; it is not a program. */
+ * Included by attention_matrix.cl; not a program. */
 
 /* The keys and masks of the warp's queries. hidden, bias (of the head) and terms (of the sequence) may be
  * null. Query i sees the keys up to i + shift, and below `end`. */
@@ -9,7 +9,7 @@ struct view {
     const __global float *bias, *terms;
 };
 
-/* The query of row r of tile m of a lane; the last query repeats beyond the end. */
+/* Returns the query in row r of tile m of a lane; the last query repeats beyond the end. */
 INLINE int query_of(const struct view *view, int m, int r)
 {
     return min(view->first + m * MATRIX_ROWS + SUM_ROW(LANE, r * ROW_SUMS), view->last);
@@ -20,7 +20,7 @@ INLINE int last_key_of(const struct view *view, int query)
     return min(query + view->shift, view->end - 1);
 }
 
-/* The running maxima of a lane, times UNIT, and the lane's part of the totals of its rows. */
+/* The running maxima of the rows of a lane, times UNIT, and the lane's part of the totals of these rows. */
 struct softmax {
     float maxima[ROWS], totals[ROWS];
 };
@@ -32,7 +32,8 @@ struct softmax {
 #ifdef HAS_BIAS
 #define UNIT(scale) 1.0f
 
-/* Multiplies the scores of row r of tile m by `factor`, and adds the biases of ROW_SUMS keys of each tile, from `key` on. */
+/* Multiplies the scores of row r of tile m by `factor`, and adds the biases of ROW_SUMS keys of each tile, starting
+ * at `key`. */
 INLINE void add_bias(matrix_sum (*scores)[MATRIX_SUMS], int m, int r, int key, float factor, const struct view *view)
 {
     int query = query_of(view, m, r), left = last_key_of(view, query) - key;
@@ -58,7 +59,7 @@ INLINE void add_bias(matrix_sum (*scores)[MATRIX_SUMS], int m, int r, int key, f
 #define UNIT(scale) ((scale)*M_LOG2E_F)
 #endif
 
-/* Sets the scores of hidden keys to -inf. hidden: flags from the lane's first key of the tile on, of which
+/* Sets the scores of hidden keys to -inf. hidden: flags starting at the lane's first key of the tile, of which
  * `left` exist. */
 INLINE void hide_keys(matrix_sum (*scores)[MATRIX_SUMS], const __global int *hidden, int left)
 {
@@ -75,8 +76,8 @@ INLINE void hide_keys(matrix_sum (*scores)[MATRIX_SUMS], const __global int *hid
     }
 }
 
-/* Adds the biases to the scores of tile m of the keys from `tile` on; -inf for keys that a query must not
- * see. */
+/* Adds the biases to the scores of tile m for the keys starting at `tile`; sets -inf for keys that a query must
+ * not see. */
 INLINE void mask_scores(matrix_sum (*scores)[MATRIX_SUMS], int m, float scale, int tile, const struct view *view)
 {
     int key = tile + SUM_COLUMN(LANE, 0);

@@ -4,7 +4,7 @@
  * A tile of keys has rows of words, swizzled by ROW_PLACE. If the level defines READS_ROWS, tiles of values have the same
  * layout, and there are two stages: one tile is copied while the other is multiplied. Otherwise values are transposed during
  * the copy: rows are columns, and words are keys. */
-#define INLINE static inline __attribute__((always_inline)) /* so that array arguments stay in registers */
+#define INLINE static inline __attribute__((always_inline)) /* keeps array arguments in registers */
 
 #ifdef OPERANDS_ARE_ROUNDED
 typedef ushort operand;
@@ -28,13 +28,13 @@ typedef float operand;
 #define KEYS   64
 #endif
 
-/* The place of word `word` of key `row` in a tile. Eight neighbouring words of a row, and the same word of eight neighbouring
- * rows, are in different banks; so are four neighbouring words of a row and of the next one. */
+/* The place of word `word` of key `row` in a tile. Eight neighbouring words of a row are in different banks, and
+ * so are the same word of eight neighbouring rows, and four neighbouring words of two neighbouring rows. */
 #define ROW_PLACE(row, word) (((word) / 8 * KEYS + (row)) * 8 + ((word) % 8 ^ ((row) % 2 * 4 + (row) / 2 % 4)))
 #define ROW_WORDS(width)     (((width) + 63) / 64 * 8)
 
-/* The word of a row of a tile whose word 0 is at `row`. Tiles start on ROW_BYTES. This takes one instruction; with ROW_PLACE
- * compilers keep the place of every word in a register. */
+/* Word `word` of a row of a tile whose word 0 is at `row`. Tiles are aligned to ROW_BYTES. This takes one
+ * instruction; with ROW_PLACE, compilers would keep the place of every word in a register. */
 #define ROW_BYTES 128
 INLINE const __local uint4 *word_of(const __local uint4 *row, int word)
 {
@@ -45,8 +45,8 @@ INLINE const __local uint4 *word_of(const __local uint4 *row, int word)
 #define VALUE_TILE_WORDS (KEYS * ROW_WORDS(VALUE_WIDTH))
 #define STAGE_WORDS      (KEY_TILE_WORDS + VALUE_TILE_WORDS)
 
-/* 1 if slice s of a tile starts before `width`. Long sequences do not skip slices, so that their loops
- * have no branches. */
+/* 1 if slice s of a tile starts before `width`. Long sequences do not skip slices, to keep their loops free of
+ * branches. */
 #if ROW_TILES == 1
 #define HAS_SLICE(s, width) ((s) == 0 || (s)*SLICE_HALVES < (width))
 #else
@@ -82,8 +82,8 @@ INLINE uint4 load_query_word(const __global operand *from)
 #endif
 }
 
-/* Copies the word at from + place, or zeros if the condition is false. In that case the word at `from` is loaded instead, so
- * that no load depends on a branch. */
+/* Copies the word at from + place, or zeros if the condition is false. In that case the word at `from` is loaded
+ * and discarded, so no load depends on a branch. */
 INLINE void copy_word(__local uint4 *to, const __global operand *from, int place, int condition)
 {
 #if defined(OPERANDS_ARE_ROUNDED) && defined(COPY_WORD_IF)
@@ -94,7 +94,7 @@ INLINE void copy_word(__local uint4 *to, const __global operand *from, int place
 #endif
 }
 
-/* The fragments of a warp's queries; the last query of the block repeats beyond the end. Zeros beyond
+/* Loads the fragments of a warp's queries; the last query of the block repeats beyond the end. Zeros beyond
  * KEY_WIDTH. */
 INLINE void load_queries(uint4 (*queries)[KEY_SLICES][A_WORDS], const __global operand *q, int stride, int count)
 {
@@ -113,7 +113,8 @@ INLINE void load_queries(uint4 (*queries)[KEY_SLICES][A_WORDS], const __global o
     }
 }
 
-/* A slice of rows of `words` words, from row `first` of a tile on. Zeros beyond its `left` rows and `width` columns. */
+/* Copies a slice of rows of `words` words, starting at row `first` of a tile. Zeros beyond its `left` rows and
+ * `width` columns. */
 INLINE void copy_rows(__local uint4 *tile, const __global operand *from, int place, int stride, int width, int words, int first,
                       int left)
 {
@@ -127,12 +128,12 @@ INLINE void copy_rows(__local uint4 *tile, const __global operand *from, int pla
 }
 
 #ifndef READS_ROWS
-/* The place of word `word` of row `row` of tile t of a slice of values. Tiles exchange their rows, so that the stores of
- * copy_values() are free of bank conflicts. */
+/* The place of word `word` of row `row` of tile t of a slice of values. The order of rows differs between tiles,
+ * to keep the stores of copy_values() free of bank conflicts. */
 #define VALUE_PLACE(t, row, word)                                                                                      \
     ((t)*MATRIX_COLUMNS + TILE_PLACE(VALUE_WIDTH, (row) ^ ((t) % (32 / MATRIX_COLUMNS)), word))
 
-/* Four columns of two keys, in pairs of a column. */
+/* Returns four columns of two keys; each word holds one column of both keys. */
 INLINE uint4 pair_keys(const __global operand *low_key, const __global operand *high_key)
 {
 #ifdef OPERANDS_ARE_ROUNDED
@@ -144,9 +145,9 @@ INLINE uint4 pair_keys(const __global operand *low_key, const __global operand *
 #endif
 }
 
-/* A slice of `width` values, transposed; beyond them the last one repeats. Its keys are in the order of OPERAND_COLUMN, in which
- * round_sums() returns their weights. An item loads four columns of two keys that share a pair of halves; 32 items take a word
- * of 32 columns. */
+/* Copies a slice of `width` values, transposed; the last value repeats beyond the end. The keys are in the order
+ * of OPERAND_COLUMN, in which round_sums() returns their weights. An item loads four columns of two keys that
+ * share a pair of halves; 32 items copy a word of 32 columns. */
 INLINE void copy_values(__local uint4 *tile, const __global operand *v, int stride, int width)
 {
     enum { CELLS = SLICE_WORDS * ((VALUE_WIDTH + 31) / 32), TOGETHER = ITEMS / 32 };
@@ -155,7 +156,7 @@ INLINE void copy_values(__local uint4 *tile, const __global operand *v, int stri
     __local uint *to = (__local uint *)tile + pair;
     UNROLL_SLICES
     for (int cell = 0; cell < CELLS; cell += TOGETHER) {
-        /* In both cases the quotient and the remainder of cell + own by SLICE_WORDS. */
+        /* In both cases, the quotient and the remainder of (cell + own) / SLICE_WORDS. */
         int is_word = TOGETHER <= SLICE_WORDS, word = is_word ? cell % SLICE_WORDS + own : own % SLICE_WORDS;
         int first = (is_word ? cell / SLICE_WORDS : (cell + own) / SLICE_WORDS) * 32;
         int low_key = OPERAND_COLUMN(8 * word + 2 * pair), high_key = OPERAND_COLUMN(8 * word + 2 * pair + 1);
@@ -172,13 +173,13 @@ INLINE void copy_values(__local uint4 *tile, const __global operand *v, int stri
 }
 #endif
 
-/* A head's keys and values of a sequence: elements of k and v from k_first and v_first on. */
+/* A head's keys and values of a sequence: elements of k and v starting at k_first and v_first. */
 struct memory {
     const __global operand *k, *v;
     int k_first, v_first, k_stride, v_stride, end; /* end: end of the keys that the block's queries see */
 };
 
-/* Begins to copy the tile from key `tile` on. */
+/* Begins to copy the tile starting at key `tile`. */
 INLINE void copy_tile(__local uint4 *stage, const struct memory *memory, int tile)
 {
     int left = memory->end - tile;
@@ -228,7 +229,7 @@ INLINE void multiply_keys(matrix_sum (*scores)[KEY_TILES][MATRIX_SUMS], const ui
     }
 }
 
-/* The fragment of tile t of the columns of a slice of values. */
+/* Loads the fragment of tile t of the columns of a slice of values. */
 INLINE void load_values(uint4 *b, const __local uint4 *tile, int slice, int t)
 {
 #ifdef LOAD_TRANSPOSED

@@ -1,5 +1,5 @@
-/* Attention of few queries over the keys of their sequence, CPU variant: the second half of
- * attention_step.cl, also used by decoder_layer.cl. This file is included; it is not a program.
+/* Attention of few queries over the keys of their sequence, CPU variant: the second half of attention_step.cl, also
+ * used by decoder_layer.cl. Include file, not a program.
  *
  * Keys are processed in parts of PART_KEYS, and the results of the parts are added in order. The parts of
  * a long sequence can therefore be distributed over several cores, which read memory sequentially, with
@@ -49,8 +49,7 @@ static inline int count_parts(int keys)
     return max((keys - 1) / PART_KEYS + 1, 1);
 }
 
-/* Returns the blocks of queries times the parts of keys, if parts are separate tasks (1 if keys are not
- * split). */
+/* Returns the number of blocks of queries times the number of parts of keys (1 if parts are not separate tasks). */
 static inline int count_blocks(struct clf__attention_sizes sizes)
 {
     return sizes.sequences * ((sizes.max_queries - 1) / STEP_QUERIES + 1) * sizes.parts;
@@ -70,7 +69,7 @@ static inline int count_row_tasks(int together, struct clf__attention_sizes size
 struct block {
     size_t row; /* row of the first query */
     int sequence, first, queries, part, first_head, heads;
-    int first_key, own, end; /* the ends of the keys that the first query and the last query may see */
+    int first_key, own, end; /* own and end: the ends of the keys that the first and the last query may see */
 };
 
 static inline struct block block_of(int task, int together, const __global int *ranges, struct clf__attention_sizes sizes)
@@ -90,7 +89,7 @@ static inline struct block block_of(int task, int together, const __global int *
     return block;
 }
 
-/* Masks a query's scores of count keys from `key` on; the query sees keys before `seen`. hidden (of these
+/* Masks a query's scores of count keys starting at `key`; the query sees keys before `seen`. hidden (of these
  * keys), bias (of the head) and terms (row of the query) may be null. */
 static inline void mask_scores(float *scores, int query, int key, int count, int seen, const __global int *hidden,
                                const __global float *bias, int reach, const __global float *terms)

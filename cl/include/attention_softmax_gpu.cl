@@ -1,15 +1,15 @@
-/* The part of attention_blocks_gpu.cl between its two multiplications, which includes this file: masks the scores of a
- * tile and turns them into weights, with a running maximum and sum (online softmax). Four work-items per query have 16
- * keys each. */
+/* The part of attention_blocks_gpu.cl between its two multiplications (included by it, not a program): masks the
+ * scores of a tile and turns them into weights, with a running maximum and sum (online softmax). Each query has
+ * four work-items with 16 keys each. */
 
 #define PART (KEYS / 4)
 
 /* A work-item's place in its group, and the local memory of the group. */
 struct place {
-    int item, query, key;   /* the query of the block and the first key of a tile whose weights it computes */
+    int item, query, key;   /* the work-item computes the weights of `query` for the keys starting at `key` */
     __local float *stage;   /* a chunk of queries and keys, or of values */
     __local float *weights; /* (KEYS, QUERIES): scores, then weights, of a tile */
-    __local float *own;     /* the weights that it computes, QUERIES apart */
+    __local float *own;     /* the weights that the work-item computes, QUERIES apart */
     __local float *parts;   /* one number per work-item */
     __local float *shares;  /* one factor per query */
 };
@@ -26,15 +26,15 @@ static inline struct place place_in(__local float4 *memory)
     return at;
 }
 
-/* The query whose weights a work-item computes, the last key that it sees, and its masks: hidden, bias
- * (the head's) and terms (the query's) may be null. */
+/* The query whose weights a work-item computes, the last key that it sees, and its masks: hidden, bias (of the
+ * head) and terms (of the query) may be null. */
 struct view {
     int query, last, reach;
     const __global int *hidden;
     const __global float *bias, *terms;
 };
 
-/* Adds the masks to the scores of one query for a part's keys, from `key` on. Scores are multiplied by
+/* Adds the masks to the scores of one query for a part's keys, starting at `key`. Scores are multiplied by
  * log2(e). */
 static inline void mask_part(__local float *scores, int key, const struct view *view)
 {
@@ -85,7 +85,7 @@ static inline float weigh_part(__local float *scores, float subtracted)
 }
 
 #ifdef HAS_DROPOUT
-/* Drops weights of a part's keys, from `key` on; row is the query's row in the mask. */
+/* Drops weights of a part's keys, starting at `key`; row is the query's row in the mask. */
 static inline void drop_part(__local float *weights, int key, int row, DROPOUT_ARGUMENTS)
 {
 #pragma unroll 1
@@ -108,9 +108,9 @@ struct running {
     float maximum, total;
 };
 
-/* Updates the maximum of a query with the largest scores in at->parts, and stores the factor of its earlier sums in
- * at->shares. Returns the number to subtract from the scores: 0 for a query that has seen no key yet, so that its
- * weights are 0 and not NaN. */
+/* Updates the maximum of a query with the largest scores in at->parts, and stores the factor of its earlier sums
+ * in at->shares. Returns the number to subtract from the scores: 0 for a query that has seen no key yet, which
+ * makes the weights 0 and not NaN. */
 static inline float raise_maximum(struct running *running, const struct place *at)
 {
     float largest = fmax(running->maximum, max4(PARTS_OF(at->parts, at->query)));

@@ -1,14 +1,13 @@
 /* Attention of one query and head, GPU variant: the second half of attention_step.cl, also used by
- * decoder_layers_gpu.cl. This file is included, after attention_few.cl; it is not a program.
- * attention_step_tile.cl computes a tile of keys, attention_sums_gpu.cl holds and joins the sums.
+ * decoder_layers_gpu.cl. Include file, not a program; include it after attention_few.cl. attention_step_tile.cl
+ * computes a tile of keys, attention_sums_gpu.cl holds and joins the sums.
  *
- * The keys of a query are split into parts of PART_KEYS, and a part into tiles of 64. Each tile has a
- * maximum, a total of weights and weighted sums; tiles are joined in order, and then parts in order. The
- * split depends only on key positions. So the bits are the same for one group or several per query, and
- * for 1, 2 or 4 (WAYS) sub-groups of GROUP work-items that compute different tiles.
+ * The keys of a query are split into parts of PART_KEYS, and a part into tiles of 64. Each tile has a maximum, a
+ * total of weights and weighted sums; tiles are joined in order, and then parts in order. The split depends only on
+ * key positions, so the bits are the same for one or several groups per query, and for 1, 2 or 4 (WAYS) sub-groups of
+ * GROUP work-items that compute different tiles.
  *
- * IS_ALIGNED: heads of keys and values start at multiples of eight elements, and their widths are such
- * multiples. */
+ * IS_ALIGNED: the offsets and widths of the heads of keys and values are multiples of eight elements. */
 
 #ifndef WAYS
 #define WAYS 1
@@ -16,8 +15,8 @@
 #define ITEMS      (WAYS * GROUP)
 #define PART_TILES CLF__PART_TILES
 
-/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES lanes share a value, eight
- * columns each at a time. Consecutive keys of a lane are KEYS_APART keys apart, consecutive values
+/* KEY_LANES lanes of a sub-group share the columns of a key, and VALUE_LANES lanes share those of a value; a lane
+ * processes eight columns at a time. Consecutive keys of a lane are KEYS_APART keys apart, and consecutive values
  * VALUES_APART. COLUMNS: groups of eight sums per lane. */
 #define KEY_OCTETS   ((KEY_WIDTH + 7) / 8)
 #define VALUE_OCTETS ((VALUE_WIDTH + 7) / 8)
@@ -29,9 +28,9 @@
 #define PITCH        CLF__STEP_PITCH /* stride of the partial scores of the lanes: the parts of one key are
                                       * in different banks */
 
-/* A lane reads BATCH rows at a time while the tile has that many, AHEAD rows before their first use. If
- * registers allow, it reads EARLY_VALUES values before the weights are known. Intel's compiler spills with
- * larger numbers. */
+/* A lane reads BATCH rows at a time as long as the tile has that many, AHEAD rows before their first use. If
+ * registers allow, it reads EARLY_VALUES values before the weights are known. With larger numbers Intel's compiler
+ * spills registers. */
 #if defined(MATRIX_NV80) && defined(HALF_CACHE)
 #define BATCH        4
 #define AHEAD        8
@@ -51,8 +50,8 @@
 
 #define ALWAYS_INLINE __attribute__((always_inline))
 
-/* The keys and values that a query and head see: key t = 0 .. keys - 1 is row first_row + t of them, or with
- * `lookup` row lookup[t] * positions_total + t. Null masks add nothing to the scores. */
+/* The keys and values that a query and head see: key t = 0 .. keys - 1 is row first_row + t, or with `lookup` row
+ * lookup[t] * positions_total + t. Null masks add nothing to the scores. */
 struct attended {
     const __global cache_element *k, *v;
     int key_stride, value_stride, keys, first_row, positions_total;
@@ -89,7 +88,7 @@ static inline ALWAYS_INLINE void sum_keys(struct part_sums *out, const struct pl
 {
     const __local float *lanes = at->lanes - at->way * 4 * CLF__STEP_WAY_QUADS(VALUE_WIDTH);
     int first = part * PART_KEYS, end = min(first + PART_KEYS, step->seen.keys);
-    /* With as many ways as tiles the loop has one pass for any number of keys: PoCL 3.1 miscompiles a
+    /* With as many ways as tiles, the loop makes one pass for any number of keys, because PoCL 3.1 miscompiles a
      * condition there. */
     int tiles = WAYS == PART_TILES ? PART_TILES : (end - first + TILE - 1) / TILE;
     begin_sums(out);
@@ -146,7 +145,7 @@ static inline ALWAYS_INLINE int attend(const struct step *step, __local float4 *
     return is_split ? parts : 0;
 }
 
-/* Stores the result of a query and head from the sums of its parts, if it has more than one; reads several
+/* Stores the result of a query and head from the sums of the parts, if there is more than one part; reads several
  * parts at a time. */
 static inline ALWAYS_INLINE void join_parts(const struct step *step)
 {
@@ -173,8 +172,8 @@ static inline ALWAYS_INLINE void join_parts(const struct step *step)
     store_output(step->y, &all);
 }
 
-/* Task `task` of attention_step, whose key and value are stored in the cache; a barrier on global memory
- * is needed before attend(). The first parts of all rows and heads precede the second ones. */
+/* Begins task `task` of attention_step: stores the key and value in the cache; a barrier on global memory is
+ * needed before attend(). The first parts of all rows and heads precede the second parts. */
 static inline ALWAYS_INLINE void begin_step(struct step *out, int task, __global float *partials, STEP_ARGUMENTS)
 {
     int item = (int)get_local_id(0), index = task % (sizes.rows * sizes.heads), row = index / sizes.heads;
@@ -210,7 +209,7 @@ static inline ALWAYS_INLINE void begin_step(struct step *out, int task, __global
     };
 }
 
-/* Task `task` of attention_rows, in the same order. */
+/* Begins task `task` of attention_rows; tasks are in the same order. */
 static inline ALWAYS_INLINE void begin_rows(struct step *out, int task, __global float *partials,
                                             ATTENTION_ARGUMENTS_OF(cache_element))
 {

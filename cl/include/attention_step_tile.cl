@@ -1,12 +1,12 @@
-/* A tile of keys and values, GPU variant of attention_step.cl: its scores, weights and weighted sums.
- * attention_step_gpu.cl includes this file; it is not a program. */
+/* A tile of keys and values, GPU variant of attention_step.cl: its scores, weights and weighted sums. Included by
+ * attention_step_gpu.cl; not a program. */
 
 /* A tile of keys: the index of the first key, and their number. */
 struct tile {
     int first, count;
 };
 
-/* Finds the rows of a tile; keys beyond the last one get its row. */
+/* Finds the rows of a tile; keys beyond the last one get the row of the last one. */
 static inline void find_rows(const struct place *at, const struct attended *seen, struct tile tile)
 {
     int t = tile.first + min(at->lane, tile.count - 1), row = seen->first_row + t;
@@ -16,8 +16,7 @@ static inline void find_rows(const struct place *at, const struct attended *seen
     at->rows[at->lane] = row;
 }
 
-/* Reads BATCH rows, `apart` keys from each other; the pointer is at the lane's columns, of which `left`
- * are in the head. */
+/* Reads BATCH rows, `apart` keys apart; the pointer is at the lane's columns, of which `left` are in the head. */
 static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __global cache_element *cache, int stride, int left,
                                            const __local int *rows, int apart)
 {
@@ -27,8 +26,8 @@ static inline ALWAYS_INLINE void read_rows(cached_octet to[BATCH], const __globa
     }
 }
 
-/* Reads up to AHEAD of the lane's keys, from number `first` on, in the columns of a round. Lanes beyond the head's last
- * column read the last columns. */
+/* Reads up to AHEAD of the lane's keys, starting with key number `first`, in the columns of a round. Lanes beyond
+ * the head's last column read the last columns. */
 static inline ALWAYS_INLINE void read_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
                                            struct tile tile, int round, int first)
 {
@@ -61,8 +60,8 @@ static inline float add_products(float8 a, float8 b, float sum)
     return fma(a.s7, b.s7, fma(a.s6, b.s6, fma(a.s5, b.s5, fma(a.s4, b.s4, sum))));
 }
 
-/* lanes[l][t] = the part of lane l in query . k[t], at least for t < tile.count. rows: the first rows, if
- * loaded. */
+/* lanes[l][t] = the part of query . k[t] that lane l computes, at least for t < tile.count. rows: the first rows,
+ * if already loaded. */
 static inline ALWAYS_INLINE void multiply_keys(cached_octet rows[AHEAD], const struct place *at, const struct attended *seen,
                                                struct tile tile)
 {
@@ -110,7 +109,7 @@ static inline ALWAYS_INLINE void weigh_values(float8 sums[COLUMNS], float *total
     }
 }
 
-/* Copies query times scale to local memory, zeros beyond its columns. */
+/* Copies the query times scale to local memory, with zeros beyond its columns. */
 static inline void load_query(const struct step *step, int item, __local float *query)
 {
     for (int d = item; d < KEY_OCTETS * 8; d += ITEMS) {
@@ -118,7 +117,7 @@ static inline void load_query(const struct step *step, int item, __local float *
     }
 }
 
-/* Returns what masks add to the score of key t: -inf if it is hidden. */
+/* Returns the sum of the masks for key t: -inf if the key is hidden. */
 static inline float masked(const struct attended *seen, int t)
 {
     float added = 0.0f;

@@ -1,5 +1,5 @@
-/* The weighted sums of some keys of a query, GPU variant of attention_step.cl: a group holds the columns, and sums of
- * different keys are joined. attention_step_gpu.cl includes this file; it is not a program. */
+/* The weighted sums of some keys of a query, GPU variant of attention_step.cl: a group holds all columns, and sums
+ * over different keys are joined. Included by attention_step_gpu.cl; not a program. */
 
 /* The sums of some keys in the work-item's columns, item + i * ITEMS. */
 #define ITEM_COLUMNS ((VALUE_WIDTH + ITEMS - 1) / ITEMS)
@@ -18,8 +18,8 @@ static inline void begin_sums(struct part_sums *sums)
     sums->total = 0.0f;
 }
 
-/* The number to subtract from the scores: 0 instead of a maximum of -inf, so that weights are 0 and not
- * NaN. */
+/* Returns the number to subtract from the scores: the maximum, but 0 instead of -inf, which makes weights 0 and
+ * not NaN. */
 static inline float subtracted_of(float maximum)
 {
     return maximum == -INFINITY ? 0.0f : maximum;

@@ -1,11 +1,10 @@
-/* The GPU variant of the gradients of attention. This file is included; it is not a program. Tiles of keys
- * and values pass through local memory. Work-item (row, column) of 8 x 8 holds the dot products of rows 4
- * row .. 4 row + 3 with every eighth row from `column` on, and every eighth column from `column` on of the
- * sums of these four rows.
+/* The GPU variant of the gradients of attention. Include file, not a program. Tiles of keys and values pass through
+ * local memory. Work-item (row, column) of 8 x 8 holds the dot products of rows 4 row .. 4 row + 3 with every eighth
+ * row starting at `column`, and every eighth column starting at `column` of the sums of these four rows.
  *
  * Macros: DOT_WIDTH, the largest width of a dot product, and SUM_WIDTH, the width of the rows that are
  * summed. */
-#define BLOCK   32 /* queries of a group, and keys of a tile */
+#define BLOCK   32 /* queries per group, and keys per tile */
 #define CHUNK   (DOT_WIDTH < 32 ? DOT_WIDTH : 32)
 #define SLICES  ((SUM_WIDTH + 63) / 64)
 #define SLICE   ((SUM_WIDTH + SLICES - 1) / SLICES) /* columns of a group's sums */
@@ -47,7 +46,7 @@ static inline void put_products(__local float *row, float4 products)
     row[24] = products.w;
 }
 
-/* Columns of up to four rows, from `first` on. */
+/* Columns of up to four rows, starting at `first`. */
 struct columns {
     __global float *first;
     int stride, rows, count;
@@ -80,7 +79,7 @@ struct view {
     const __global float *bias, *terms;
 };
 
-/* Masks the scores of one query for half of a tile's keys, from `key` on; returns the largest score. */
+/* Masks the scores of one query for half of a tile's keys, starting at `key`; returns the largest score. */
 static inline float mask_half_row(__local float *scores, int key, const struct view *view)
 {
     float largest = -INFINITY;
@@ -120,8 +119,8 @@ struct products {
     float4 s0, s1, s2, s3;
 };
 
-/* Dot products of a_count rows a, times a_scale, with b_count rows b, times b_scale, of `width`, through
- * tiles. */
+/* Computes the dot products of a_count rows a, times a_scale, with b_count rows b, times b_scale, over `width`
+ * columns, in tiles. */
 static inline struct products multiply_tile(__local float *tiles, const __global float *a, int a_stride, int a_count,
                                             float a_scale, const __global float *b, int b_stride, int b_count,
                                             float b_scale, int width)
@@ -150,7 +149,7 @@ static inline struct products multiply_tile(__local float *tiles, const __global
     return products;
 }
 
-/* scores (BLOCK, BLOCK + 1) = these dot products over the width of a key. */
+/* scores (BLOCK, BLOCK + 1) = the dot products of multiply_tile() over the width of a key. */
 static inline void score_tile(__local float *scores, __local float *tiles, const __global float *a, int a_stride,
                               int a_count, float a_scale, const __global float *b, int b_stride, int b_count, float b_scale)
 {
@@ -164,7 +163,7 @@ static inline void score_tile(__local float *scores, __local float *tiles, const
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* The maximum and the sum of a query, for which two work-items process half a tile each. */
+/* The maximum and the sum of a query; two work-items process half a tile each. */
 struct running {
     float maximum, total;
 };
@@ -178,7 +177,7 @@ static inline void weigh_tile(struct running *running, __local float *weights, _
     parts[lane] = mask_half_row(half_row, tile + lane % 2 * (BLOCK / 2), view);
     barrier(CLK_LOCAL_MEM_FENCE);
     float largest = fmax(running->maximum, fmax(parts[lane], parts[lane ^ 1]));
-    /* For a query that has seen no key yet, subtracting 0 instead of -inf gives weights 0, not NaN. */
+    /* For a query that has seen no key yet, subtracts 0 instead of -inf, which makes the weights 0, not NaN. */
     float subtracted = largest == -INFINITY ? 0.0f : largest;
     float factor = exp(running->maximum - subtracted);
     sum_parts[lane] = weigh_half_row(half_row, subtracted);
@@ -190,12 +189,13 @@ static inline void weigh_tile(struct running *running, __local float *weights, _
     running->maximum = largest;
 }
 
-/* Every eighth output column of four queries, one member per column: Intel's compiler keeps an array in memory. */
+/* Every eighth output column of four queries; one member per column, because Intel's compiler would keep an array
+ * in memory. */
 struct column_sums {
     float4 s0, s1, s2, s3, s4, s5, s6, s7;
 };
 
-/* DO(8 c, sum c, a, b) for each column c of a work-item. */
+/* Expands DO(8 c, sum c, a, b) for each column c of a work-item. */
 #define EACH_COLUMN(DO, sums, a, b)                                                                                    \
     IF_COLUMN(0, DO, sums, a, b)                                                                                       \
     IF_COLUMN(1, DO, sums, a, b)                                                                                       \

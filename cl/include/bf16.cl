@@ -1,5 +1,5 @@
-/* Rounding to bf16, the upper half of a float: to nearest, ties to even; NaN stays NaN. This file is
- * included; it is not a program. */
+/* Rounding to bf16, the upper half of a float: to nearest, ties to even; NaN stays NaN. Include file, not a
+ * program. */
 
 #ifndef ROUND_BF16 /* more than one file includes this one */
 
@@ -22,7 +22,7 @@ static inline struct wide wide_round_bf16(struct wide value)
     return WIDE(as_float16(rounded));
 }
 
-/* PoCL's vstore16() stores short integers one by one. */
+/* PoCL's vstore16() stores short integers one at a time. */
 typedef ushort16 ushort16_anywhere __attribute__((aligned(2)));
 
 #define store_bf16_16(value, to) wide_store_bf16(WIDE(value), to)

@@ -1,7 +1,6 @@
-/* Register blocks: the sums of ROWS rows and some vectors of outputs in registers. This file is included;
- * it is not a program.
+/* Register blocks: the sums of ROWS rows and some vectors of outputs in registers. Include file, not a program.
  *
- * All loops over a block are unrolled: arrays with variable indices would be kept in memory. */
+ * All loops over a block are unrolled, because arrays with variable indices would be kept in memory. */
 #include "include/fetch.cl"
 
 /* Vectors of a panel in a block. With one or two rows a block is the whole panel, because two vectors have
@@ -21,7 +20,7 @@
         }                                                                                                              \
     }
 
-/* DO(ROWS, argument) for each possible number of rows of a block. */
+/* Expands DO(ROWS, argument) for each possible number of rows of a block. */
 #if BLOCK_ROWS == 6
 #define FOR_BLOCK_SIZES(DO, argument)                                                                                  \
     DO(1, argument) DO(2, argument) DO(3, argument) DO(4, argument) DO(5, argument) DO(6, argument)
@@ -47,11 +46,11 @@
         HOLD_POINTER(rows[r]);                                                                                         \
     }
 
-/* The first column of vector v of the block of columns from c on. */
+/* The first column of vector v of the block of columns starting at c. */
 #define COLUMN(c, v) ((c) + (v) * VECTOR_LANES)
 
-/* MULTIPLY(sum, value, weight) for each of the sums (ROWS, COUNT): `weight` is an expression of the vector v,
- * and `value` one of the row r. */
+/* Expands MULTIPLY(sum, value, weight) for each of the sums (ROWS, COUNT): `weight` is an expression of the vector
+ * v, and `value` one of the row r. */
 #define ADD_INPUT(r, ROWS, v, COUNT, sums, MULTIPLY, weight_type, weight, value_type, value)                           \
     {                                                                                                                  \
         weight_type vectors_[COUNT];                                                                                   \

@@ -1,13 +1,12 @@
-/* An element of the decoder's cache of keys and values: a float, or with HALF_CACHE a half, which doubles
- * the elements read per second. Numbers above 65504, the largest half, become infinite. This file is
- * included; it is not a program. */
+/* An element of the decoder's cache of keys and values: a float, or with HALF_CACHE a half, which doubles the
+ * elements read per second. Numbers above 65504, the largest half, become infinite. Include file, not a program. */
 #ifdef HALF_CACHE
 typedef half cache_element;
 
 #define LOAD_CACHED(p, i)         vload_half(i, p)
 #define STORE_CACHED(value, p, i) vstore_half(value, i, p)
 
-/* Sixteen elements, of which at least `left` exist, zeros beyond them. */
+/* Loads sixteen elements, of which at least `left` exist, zeros beyond them. */
 #define load_cached16(p, left) (wide_load_cached(p, left).v)
 static inline __attribute__((always_inline)) struct wide wide_load_cached(const __global cache_element *p, int left)
 {
@@ -23,8 +22,8 @@ static inline __attribute__((always_inline)) struct wide wide_load_cached(const 
 
 #define store_cached16(value, p)  store_half16(value, p)
 
-/* Eight elements as stored, of which `left` >= 1 exist, zeros beyond them. With IS_ALIGNED all eight exist
- * and start on 16 bytes: one access. */
+/* Eight elements as stored, of which `left` >= 1 exist, zeros beyond them. With IS_ALIGNED all eight exist and are
+ * 16-byte aligned: one access. */
 typedef uint4 cached_octet;
 static inline cached_octet read_octet(const __global cache_element *p, int left)
 {
@@ -57,7 +56,7 @@ static inline float8 octet_floats(cached_octet octet)
     return (float8)(pair_floats(octet.x), pair_floats(octet.y), pair_floats(octet.z), pair_floats(octet.w));
 }
 
-/* As store_quad(). */
+/* Like store_quad(). */
 static inline void store_cached_quad(float4 value, __global cache_element *p, int left)
 {
     if (left >= 4) {
@@ -93,7 +92,7 @@ static inline cached_octet read_octet(const __global cache_element *p, int left)
 #define octet_floats(octet) (octet)
 #endif
 
-/* A row of `width` columns, by one work-item. */
+/* Stores a row of `width` columns, by one work-item. */
 static inline void store_cached_row(__global cache_element *to, const __global float *from, int width)
 {
     int c = 0;

@@ -1,5 +1,4 @@
-/* Candidates, their sorted lists, and the ranges of columns that they are taken from. This file is
- * included; it is not a program. */
+/* Candidates, their sorted lists, and the ranges of columns that they are taken from. Include file, not a program. */
 
 /* Inserts a value larger than the last one into a sorted list, after equal values. */
 static void insert(__global float *values, __global int *ids, int k, float value, int id)
@@ -35,11 +34,11 @@ static inline struct range range_of(const __global int *ends, int columns)
     return range;
 }
 
-/* Encodes a value and its column as a number with the order of candidates: by value, equal values (also 0 and
- * -0) by ascending id. Returns 0, no candidate, for -inf and NaN. */
+/* Encodes a value and its column as a number with the order of candidates: by value, ties (also 0 and -0) by
+ * ascending id. Returns 0, no candidate, for -inf and NaN. */
 static inline ulong key_of(float value, int id)
 {
-    uint bits = value == 0.0f ? 0 : as_uint(value); /* not value + 0.0f, which Mesa folds to value */
+    uint bits = value == 0.0f ? 0 : as_uint(value); /* not value + 0.0f, which Mesa simplifies to value */
     uint ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
     return value > -INFINITY ? (ulong)ordered << 32 | (uint)~id : 0;
 }

@@ -1,4 +1,4 @@
-/* The GEMMs of decoder_layer.cl, which includes this file; it is not a program. Groups take the tiles of a GEMM from a queue. */
+/* The GEMMs of decoder_layer.cl; included by it, not a program. Groups take the tiles of a GEMM from a queue. */
 
 /* A matrix in memory. */
 struct rows {
@@ -36,7 +36,7 @@ static inline void convert_tile(int tile, const struct gemm *gemm, __global ucha
 }
 #endif
 
-/* Returns the number of tiles per panel, which share the rows: one, unless a GEMM has too few panels to
+/* Returns the number of tiles into which the rows of each panel are divided: one, unless a GEMM has too few panels to
  * occupy all groups. */
 static inline int row_shares(int panels, int rows)
 {

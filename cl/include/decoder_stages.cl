@@ -1,5 +1,5 @@
-/* The stages of decoder_layers_gpu.cl, which includes this file; it is not a program. Each function runs a stage of one kind,
- * or prefetches for it, with all groups of the launch. */
+/* The stages of decoder_layers_gpu.cl; included by it, not a program. Each function runs, or prefetches for, a
+ * stage of one kind, with all groups of the launch. */
 
 #define GROUP_WARPS   (CLF__STAGE_GROUP / MATRIX_LANES)
 
@@ -67,7 +67,7 @@ static inline ALWAYS_INLINE void round_rows(const struct clf__stage *stage, cons
 }
 #endif
 
-/* Each sub-unit of GROUP work-items processes a row; those without a row still reach the same barriers. */
+/* Each sub-group of GROUP work-items processes a row; sub-groups without a row still reach the same barriers. */
 static inline ALWAYS_INLINE void norm_rows(const struct clf__stage *stage, const struct space *space,
                                            const struct clf__stages_sizes *sizes)
 {
@@ -84,9 +84,9 @@ static inline ALWAYS_INLINE void norm_rows(const struct clf__stage *stage, const
     }
 }
 
-/* How groups share a GEMM: a tile needs as many warps as K has chunks, and a group has several tiles. With
- * one row of tiles neighbouring tiles go to different groups, so that all groups read W. With several rows
- * a group computes neighbouring tiles, which share panels of W and rows of x in the first-level cache. */
+/* How groups share a GEMM: a tile needs as many warps as K has chunks, and a group has several tiles. With one row
+ * of tiles, neighbouring tiles go to different groups, so all groups read W. With several rows, a group computes
+ * neighbouring tiles, which share panels of W and rows of x in the first-level cache. */
 struct shares {
     int slices, warps, beside; /* beside: index of this warp's tile in the group */
     int row_tiles, tiles;
@@ -112,7 +112,7 @@ static inline struct shares share_product(const struct clf__stage *stage, int ro
     for (int first = (int)get_group_id(0) * (shares.between > 1 ? 1 : shares.in_group); first < shares.tiles;          \
          first += (int)get_num_groups(0) * shares.in_group)
 
-/* Returns the tile of this warp among those of a group from `first` on, or the number of tiles if there is none. */
+/* Returns this warp's tile among those of a group starting at `first`, or the number of tiles if there is none. */
 static inline int tile_of_warp(int first, const struct shares *shares)
 {
     return shares->beside < shares->in_group ? first + shares->beside * shares->between : shares->tiles;

@@ -1,11 +1,10 @@
-/* Dot products of words of four signed bytes, for GPU variants. This file is included; it is not a
- * program. */
+/* Dot products of words of four signed bytes, for GPU variants. Include file, not a program. */
 
-/* acc + the dot product of the bytes of q and w. Sums with weights stay below 128 * 127 * 2^16, so that
- * the saturating built-in, which every compiler with the extension has, does not saturate. */
+/* acc + the dot product of the bytes of q and w. Sums stay below 128 * 127 * 2^16, so the saturating built-in,
+ * which every compiler with the extension has, does not saturate. */
 static inline int dot_word(int acc, int q, int w)
 {
-#if defined(HAS_DP4A) /* NVIDIA's instruction, which is available there only as assembly */
+#if defined(HAS_DP4A) /* NVIDIA's compiler provides this instruction only through assembly */
     int sum;
     __asm__("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(q), "r"(w), "r"(acc));
     return sum;

@@ -1,10 +1,9 @@
-/* A row of an embedding stored as clf__weight_layout() describes. This file is included; it is not a
- * program.
+/* A row of an embedding stored as clf__weight_layout() describes. Include file, not a program.
  *
  * Needs PRECISION, a value of enum clf_precision. */
 
-/* TOGETHER: the group of the layout, adjacent inputs of an output. GROUPS_MULTIPLE: the number of groups in a
- * panel is a multiple of this. TAIL: elements after a panel. */
+/* TOGETHER: the size of a group of adjacent inputs in the layout. GROUPS_MULTIPLE: the number of groups in a panel
+ * is a multiple of this. TAIL: elements after a panel. */
 #define TAIL 0
 #if PRECISION != 0 && defined(HAS_MATRIX)
 #define TOGETHER        (PRECISION == 3 ? 16 : 8)
@@ -36,7 +35,7 @@ typedef char embedding_element;
 #define TOGETHER 4
 #endif
 #undef TAIL
-#define TAIL    256 /* 32 scales, and data only for GEMMs */
+#define TAIL    256 /* 32 scales, and data used only by GEMMs */
 #define LOAD(p) ((float)*(p))
 #else
 #error "no such PRECISION"
@@ -74,8 +73,8 @@ static const __global float *added_row(const __global float *table, int table_of
     return position >= 0 && position < table_rows ? table + table_offset + (size_t)position * table_stride : 0;
 }
 
-/* out (D) = scale * E[id] + added, which may be null. For the CPU variant: a row of a panel is spread over
- * cache lines at equal distances, which the hardware prefetches; whole rows (panel 1) are read by vectors. */
+/* out (D) = scale * E[id] + added, which may be null. For the CPU variant: a row of a panel is spread over cache
+ * lines at equal distances, which the hardware prefetches; whole rows (panel 1) are read as vectors. */
 static inline void embed_row(__global float *out, int columns, const __global embedding_element *e, int panel, int outputs,
                              int id, float scale, const __global float *added)
 {

@@ -1,5 +1,5 @@
-/* Prefetch hints into the first-level cache (for the next access) or the second-level cache (for a later
- * one). This file is included; it is not a program.
+/* Prefetch hints into the first-level cache (for the next access) or the second-level cache (for a later one).
+ * Include file, not a program.
  *
  * PoCL's prefetch() does nothing. SPIR has no other hint, and NVIDIA's compiler rejects global pointers in
  * the built-in function. */

@@ -1,11 +1,11 @@
-/* The epilogue of a GEMM before its results are stored: y = activation(scale * product + bias) + residual.
- * This file is included; it is not a program.
+/* The epilogue of a GEMM before its results are stored: y = activation(scale * product + bias) + residual. Include
+ * file, not a program.
  *
  * Needs ACTIVATION, a value of enum clf__activation. y may be rounded for the next GEMM (result.cl). */
 #include "include/fetch.cl"
 #include "include/result.cl"
 
-/* One vector of the result: count <= 16 columns of a row. Without `activates` the activation is the
+/* Finishes one vector of the result: count <= 16 columns of a row. Without `activates` the activation is the
  * identity. */
 static inline void finish16(const float16 *product, __global result_element *y, const __global float *bias,
                             const __global float *residual, float scale, int count, int activates)
@@ -40,7 +40,7 @@ static inline void fetch_tile(int rows, const __global result_element *y, size_t
     }
 }
 
-/* The same if all 32 columns are inside, without checks for each vector. */
+/* Like finish_tile(), if all 32 columns exist: no check per vector. */
 static inline void finish_whole_tile(const float16 *tile, int rows, __global result_element *y, size_t y_stride,
                                      const __global float *bias, const __global float *residual,
                                      size_t residual_stride, float scale, int activates)
@@ -63,7 +63,7 @@ static inline void finish_whole_tile(const float16 *tile, int rows, __global res
     }
 }
 
-/* A tile (rows, 32) of products; `columns` of it are inside the result. */
+/* Finishes a tile (rows, 32) of products, of which `columns` columns are inside the result. */
 static inline void finish_tile(const float16 *tile, int rows, __global result_element *y, size_t y_stride,
                                const __global float *bias, const __global float *residual, size_t residual_stride,
                                float scale, int columns, int activates)

@@ -1,7 +1,6 @@
-/* A row of the table of the decoder's cache (see lib/math/ops/cache.h). This file is included; it is not a
- * program. */
+/* A row of the table of the decoder's cache (see lib/math/ops/cache.h). Include file, not a program. */
 
-/* 1 if 0 <= value < bound. */
+/* Returns 1 if 0 <= value < bound. */
 static inline int inside(int value, int bound)
 {
     return value >= 0 && value < bound;

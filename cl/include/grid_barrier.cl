@@ -1,8 +1,8 @@
-/* A barrier over all groups of a launch, which must all be resident. Needs PTX (MATRIX_NV80) or OpenCL C
- * 3.0 with acquire and release across the device (HAS_DEVICE_ATOMICS).
+/* A barrier over all groups of a launch, which must all be resident. Needs PTX (MATRIX_NV80) or OpenCL C 3.0 with
+ * device-scope acquire and release (HAS_DEVICE_ATOMICS).
  *
- * Groups count their arrivals in one counter, which only grows. The number of reads in a wait is limited:
- * a group that exceeds it sets a flag and leaves, and so do all others when they see the flag. */
+ * Groups count their arrivals in one counter, which is never reset. The number of reads in a wait is limited: a
+ * group that exceeds the limit sets a flag and leaves, and so do all groups that see the flag. */
 #if defined(MATRIX_NV80)
 static inline void add_release(__global uint *to, uint n)
 {
@@ -72,9 +72,9 @@ static inline void arrive(const struct grid_barrier *at)
     }
 }
 
-/* After arrive(): waits until the counter reaches `target`. Returns nonzero if a group stopped waiting, so that all must
- * leave. Plain loads then see the writes of other groups before their arrival; read-only cached loads may not. fails, for
- * tests: stop waiting. */
+/* After arrive(): waits until the counter reaches `target`. Returns nonzero if a group stopped waiting; then all
+ * must leave. Otherwise plain loads see what other groups wrote before they arrived; loads through a read-only
+ * cache may not. fails: stop waiting, for tests. */
 static inline int wait_for_groups(const struct grid_barrier *at, uint target, int fails)
 {
     if (get_local_id(0) == 0) {
@@ -94,10 +94,10 @@ static inline int wait_for_groups(const struct grid_barrier *at, uint target, in
     return *at->is_over;
 }
 
-/* Called by each of `count` groups that contribute to one result, each after it wrote its contribution.
- * Returns whether this group is the last one, which then sees all contributions. The counter is 0 before
- * the first call and after the last one. With a count of 0 nothing is counted and no group is the last
- * one: all groups reach the barriers here, because PoCL 3.1 fails if a condition surrounds them. */
+/* Each of `count` groups that contribute to one result must call this after writing its contribution. Returns
+ * whether this group is the last one, which then sees all contributions. The counter is 0 before the first call
+ * and after the last one. With a count of 0 nothing is counted and no group is the last one: all groups reach the
+ * barriers here, because PoCL 3.1 fails if a condition surrounds them. */
 static inline int is_last_group(__global uint *counter, uint count, __local int *answer)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

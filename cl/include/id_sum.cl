@@ -1,8 +1,7 @@
-/* Sums of the rows of dy (N, D) with the same id. This file is included; it is not a program. Distinct id
- * u has the rows order[first[u]] .. order[first[u + 1] - 1], added in this order; numbers outside the rows
- * of dy are skipped. */
+/* Sums of the rows of dy (N, D) with the same id. Include file, not a program. Distinct id u has the rows
+ * order[first[u]] .. order[first[u + 1] - 1], added in this order; indices outside dy are skipped. */
 
-/* Columns 0 .. 15 of the rows order[i], begin <= i < end; `left` >= 1 of these columns exist. */
+/* Sums columns 0 .. 15 of the rows order[i], begin <= i < end; `left` >= 1 of these columns exist. */
 #define id_sum16(dy, stride, rows, order, begin, end, left)                                                            \
     (wide_id_sum(dy, stride, rows, order, begin, end, left).v)
 static struct wide wide_id_sum(const __global float *dy, int stride, int rows, const __global int *order,
@@ -19,7 +18,7 @@ static struct wide wide_id_sum(const __global float *dy, int stride, int rows, c
     return WIDE(sum);
 }
 
-/* The same for four columns. */
+/* Like id_sum16(), for four columns. */
 static float4 id_sum4(const __global float *dy, int stride, int rows, const __global int *order, int begin, int end,
                       int left)
 {

@@ -1,9 +1,9 @@
 /* The differences between the instruction set levels of the CPU variants: part of the prelude; not a
  * program. The levels are the rows of lib/runtime/tuning/levels.c, from which the host sets
- *     VECTOR_LANES  floats in a register, 8 or 16
+ *     VECTOR_LANES floats per register, 8 or 16
  *     BLOCK_ROWS    rows of x whose sums with two registers of outputs fit in registers, at most 8
  *     INT8_BYTES    how int8 products are computed: CLF__INT8_DOT, CLF__INT8_PAIR or CLF__INT8_FLOAT
- *     HAS_DOT_INT8, HAS_DOT_BF16  the level has an instruction for such dot products
+ *     HAS_DOT_INT8, HAS_DOT_BF16  the level has dot product instructions for this type
  *     HAS_TILES  the level has instructions for products of tiles (tiles.cl) */
 #include "runtime/tuning/levels.h"
 #include "include/wide.cl"
@@ -44,8 +44,8 @@ typedef uint8 uintv;
 #define as_uintv         as_uint8
 #endif
 
-/* A register of floats at any address in global memory. PoCL's vload8 loads two floats at a time; its
- * compiler merges these loads in most kernels, but never for integers. */
+/* A register of floats at any address in global memory. PoCL's vload8 loads two floats at a time; the compiler
+ * merges these loads in most kernels, but never for integers. */
 #ifdef __clang__
 typedef floatv loose_floatv __attribute__((aligned(4)));
 #define load_floatv(p) (*(const __global loose_floatv *)(p))
@@ -59,9 +59,8 @@ typedef intv loose_intv __attribute__((aligned(4)));
 #define load_intv(p) vloadv(0, p)
 #endif
 
-/* Hints to the compiler. LOAD_AGAIN: values loaded before it are loaded again after it, because the sums need
- * the registers. HOLD_POINTER: the pointer is kept in a register instead of being recomputed from others in a
- * loop. */
+/* Hints to the compiler. LOAD_AGAIN: reload earlier values after this point, because the sums need the registers.
+ * HOLD_POINTER: keep the pointer in a register instead of recomputing it from others in a loop. */
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SPIR__)
 #define LOAD_AGAIN      __asm__ volatile("" ::: "memory")
 #define HOLD_POINTER(p) __asm__("" : "+r"(p))
@@ -73,7 +72,7 @@ typedef intv loose_intv __attribute__((aligned(4)));
 /* Dot products that PoCL's compiler does not know, but its assembler does. In each lane, acc of 32 bits: */
 #if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__)
 /* acc += x[0 .. 3] . w[0 .. 3] of signed bytes, of which w is never -128, half a vector at a time. */
-#ifdef HAS_DOT_INT8 /* LLVM 15 accepts sdot only if an extension follows the name of the architecture */
+#ifdef HAS_DOT_INT8 /* LLVM 15 accepts sdot only if the architecture name is followed by an extension */
 #define ADD_DOTS(acc, x, w)                                                                                            \
     __asm__(".arch armv8.4-a+crc\n\tsdot %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(x), "w"(w));
 #define DOT_INT8(acc, x, w)                                                                                            \
@@ -83,8 +82,7 @@ typedef intv loose_intv __attribute__((aligned(4)));
         ADD_DOTS(high_, (x).hi, (w).hi)                                                                                \
         acc = (intv)(low_, high_);                                                                                     \
     }
-#else /* sums of two products fit in 16 bits; in this order, because only three registers are left besides
-       * the sums */
+#else /* sums of two products fit in 16 bits; this order needs only three registers besides the sums */
 #define MULTIPLY_HALF(to, half, x, w) __asm__ volatile("smull" half : "=w"(to) : "w"(x), "w"(w))
 #define ADD_HALVES(acc, a, b)                                                                                          \
     __asm__ volatile("addp %1.8h, %1.8h, %2.8h\n\tsadalp %0.4s, %1.8h" : "+w"(acc), "+w"(a) : "w"(b))
@@ -111,7 +109,7 @@ typedef intv loose_intv __attribute__((aligned(4)));
 #define DOT_INT8(acc, u, s) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(u), "x"(s))
 #endif
 #elif INT8_BYTES == CLF__INT8_PAIR
-/* acc += a[0 .. 1] . b[0 .. 1] of signed numbers in 16 bits. */
+/* acc += a[0 .. 1] . b[0 .. 1] of signed 16-bit numbers. */
 typedef short shortv __attribute__((ext_vector_type(2 * VECTOR_LANES)));
 #define DOT_INT8(acc, a, b)                                                                                            \
     {                                                                                                                  \

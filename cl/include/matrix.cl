@@ -1,19 +1,19 @@
-/* Shared code of the kernels that use matrix instructions. This file is included; it is not a program.
+/* Shared code of the kernels that use matrix instructions. Include file, not a program.
  *
- * A group's sub-groups of MATRIX_LANES work-items ("warps") multiply tiles of MATRIX_ROWS rows of A by MATRIX_COLUMNS rows of
- * B (columns of the result). Operands are read in words of 16 bytes: 8 neighbouring halves, or 16 neighbouring
- * bytes, of one row. A slice is SLICE_WORDS words of a row, and a level multiplies one slice at a time. A level may permute K
- * within a slice, in A and B alike.
+ * A group's sub-groups of MATRIX_LANES work-items ("warps") multiply tiles of MATRIX_ROWS rows of A by MATRIX_COLUMNS
+ * rows of B (columns of the result). Operands are read in 16-byte words: 8 neighbouring halves, or 16 neighbouring
+ * bytes, of one row. A slice is SLICE_WORDS words of a row, and a level multiplies one slice at a time. A level may
+ * permute K within a slice, in A and B alike.
  *
  * A level is one file, matrix_<level>.cl. It defines
  *     MATRIX_LANES, MATRIX_ROWS, MATRIX_COLUMNS  work-items of a warp; the tile of one instruction
  *     MATRIX_SUMS                    sums of a tile that each lane holds
  *     A_WORDS, A_ROW(lane, i), A_WORD(lane, i)  words of A that a lane holds, and where word i is: its row, its word of the slice
- *     B_WORDS, B_ROW(lane, i), B_WORD(lane, i)  the same of B
+ *     B_WORDS, B_ROW(lane, i), B_WORD(lane, i)  likewise for B
  *     SUM_ROW(lane, i), SUM_COLUMN(lane, i)     where sum i is in the tile
  *     SUMS_ARE_PAIRED                optional: sums 2i and 2i + 1 are neighbours in a row
  *     SUMS_ARE_OPERANDS              optional: word i of A of a lane is in row SUM_ROW(lane, 2i) at SUM_COLUMN(lane, 0) / 2,
- *                                    so that the rounded sums of four tiles are words of A (matrix_reduce.cl)
+ *                                    which makes the rounded sums of four tiles words of A (matrix_reduce.cl)
  *     SHUFFLE_XOR(value, distance)   optional: the float that lane LANE ^ distance passes
  *     ANY_LANE(condition)            optional: whether the condition holds in any lane of the warp; 1 if the level cannot tell
  *     READS_ROWS                     optional: the level reads fragments of B from tiles whose rows are K
@@ -48,8 +48,8 @@ typedef float matrix_sum;
 #define LANE ((int)(get_local_id(0) % MATRIX_LANES))
 #define WARP ((int)(get_local_id(0) / MATRIX_LANES))
 
-/* The index of word `word` of row `row` in a local tile of `rows` rows, a multiple of 8. The swizzle avoids bank conflicts between
- * lanes that read neighbouring rows and words. */
+/* The index of word `word` of row `row` in a local tile of `rows` rows, a multiple of 8. The swizzle avoids bank
+ * conflicts between lanes that read neighbouring rows and words. */
 #define TILE_PLACE(rows, row, word) ((word) * (rows) + ((row) ^ (2 * (word))))
 
 #if defined(MATRIX_NV80)
@@ -80,7 +80,7 @@ typedef float matrix_sum;
 #define UNROLL_SLICES _Pragma("unroll")
 #endif
 
-/* The fragment of the MATRIX_ROWS rows from `first` on, a multiple of 8, of a local tile. */
+/* Loads the fragment of MATRIX_ROWS rows of a local tile, starting at row `first`, a multiple of 8. */
 static inline void load_a_tile(uint4 *a, const __local uint4 *tile, int rows, int first)
 {
 #pragma unroll

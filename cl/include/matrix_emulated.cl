@@ -1,5 +1,5 @@
-/* The matrix instructions of matrix_nv80.cl in plain OpenCL C, so that their kernels run on any device:
- * slow, for tests. A lane loads the whole rows of A and B of its sums. */
+/* The matrix instructions of matrix_nv80.cl in plain OpenCL C, for tests: their kernels run on any device, but
+ * slowly. A lane loads the whole rows of A and B of its sums. */
 #define MATRIX_LANES   32
 #define MATRIX_ROWS    16
 #define MATRIX_COLUMNS 8
@@ -16,7 +16,7 @@
 #define SUM_COLUMN(lane, i) ((lane) % 4 * 2 + (i) % 2)
 #define SUMS_ARE_PAIRED
 #if PRECISION == 1
-#define READS_ROWS /* not in bf16, so that tests also cover transposed values */
+#define READS_ROWS /* not in bf16, so tests also cover transposed values */
 #endif
 #define UNROLL_SLICES _Pragma("unroll 1") /* otherwise PoCL's compiler is slow, and crashes in large
                                            * kernels */

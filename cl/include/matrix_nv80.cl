@@ -42,8 +42,8 @@ static inline void multiply_slice(matrix_sum *sums, const uint4 *a, const uint4 
     MMA(sums, a[0].z, a[1].z, a[0].w, a[1].w, b[0].z, b[0].w);
 }
 
-/* A step is one instruction; ldmatrix loads its fragments unchanged, so that K has an order specific to
- * this level. Words of B hold the words of two tiles. */
+/* A step is one instruction; ldmatrix loads its fragments as stored, so the order of K is specific to this level.
+ * Words of B hold the words of two tiles. */
 #define SLICE_STEPS         2
 #define A_STEP_WORDS        1
 #define B_STEP_WORDS(tiles) ((tiles) / 2)
@@ -146,7 +146,7 @@ static inline float fast_exp2(float x)
 }
 #define FAST_EXP2 fast_exp2
 
-/* Four matrices of 8 x 8 halves, each transposed: of rows 0 .. 7, 8 .. 15 and so on of the slice. */
+/* Loads four matrices of 8 x 8 halves, each transposed: rows 0 .. 7, 8 .. 15 and so on of the slice. */
 static inline uint4 load_transposed(const __local uint4 *row)
 {
     uint4 b;

@@ -1,10 +1,10 @@
-/* Rows of sums across the lanes of a warp: the maximum and the total of a row, and sums as operands of the next product. Include
- * this file after matrix.cl and operand16.cl.
+/* Reduces rows of sums across the lanes of a warp (maximum and total of a row), and turns sums into operands of the
+ * next product. Include after matrix.cl and operand16.cl.
  *
- * A lane has sums in LANE_ROWS rows, ROW_SUMS neighbours in each, sums ROW_SUMS * r .. of row r. ROW_LANES neighbouring lanes
- * share the rows. If the level has no SHUFFLE_XOR or no SUMS_ARE_OPERANDS, lanes exchange values in local memory: then
- * NEEDS_ALL_WARPS is defined, all work-items of a group call these functions together, and each warp passes EXCHANGE_WORDS words
- * of 16 bytes. */
+ * A lane has sums in LANE_ROWS rows, ROW_SUMS neighbouring sums in each; those of row r start at ROW_SUMS * r.
+ * ROW_LANES neighbouring lanes share the rows. If the level has no SHUFFLE_XOR or no SUMS_ARE_OPERANDS, lanes
+ * exchange values in local memory: then NEEDS_ALL_WARPS is defined, all work-items of a group call these functions
+ * together, and each warp provides EXCHANGE_WORDS 16-byte words. */
 #ifdef SUMS_ARE_PAIRED
 #define ROW_SUMS 2
 #else

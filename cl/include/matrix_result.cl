@@ -1,5 +1,6 @@
-/* The epilogue of a product by matrix instructions: y = activation(scale * product + bias) + residual, in fp32 or rounded as an
- * operand of the next product. Include after matrix.cl. Needs B_TILES, the number of adjacent tiles that are stored together. */
+/* The epilogue of a product with matrix instructions: y = activation(scale * product + bias) + residual, in fp32
+ * or rounded as an operand of the next product. Include after matrix.cl. Needs B_TILES, the number of adjacent
+ * tiles that are stored together. */
 #include "include/activate.cl"
 #include "include/operand16.cl"
 
@@ -47,14 +48,14 @@ static inline struct matrix_result result_of(MATRIX_ARGUMENTS)
     };
 }
 
-/* Returns the words of a panel of W. */
+/* Returns the number of words in a panel of W. */
 static inline size_t panel_words(int slices)
 {
     return (size_t)slices * (SLICE_WORDS * PANEL) + (PRECISION == 3 ? CLF__INT8_TAIL / 16 : 0);
 }
 
 #if PRECISION == 3
-/* s t (sum - zero Σ w); operand_int8.cl and product_int8.cl define the terms. */
+/* Returns s t (sum - zero Σ w); operand_int8.cl and product_int8.cl define the terms. */
 static inline float product_of(matrix_sum sum, int row, int column, const struct matrix_result *result)
 {
     const __global uint *tail = (const __global uint *)(result->w + (column / PANEL + 1) * panel_words(result->slices) -
@@ -104,7 +105,7 @@ static inline void activate_sums(float (*values)[MATRIX_SUMS], int kind)
 }
 
 /* Returns the offset of an element of y (or, with its stride, of the residual). Y_IN_PANELS: y is stored like the
- * fp32 weights of product.cl, with the rows here as inputs and the columns as outputs; the stride is that
+ * fp32 weights of product.cl, with the rows here as inputs and the columns as outputs; the stride is the distance
  * between panels. */
 static inline size_t place_of(int row, int column, int stride)
 {

@@ -1,7 +1,7 @@
-/* Tiles of a GEMM with few rows, by matrix instructions: MATRIX_ROWS rows by MATRIX_COLUMNS outputs.
- * Neighbouring warps of a group share a tile, and each multiplies one chunk of K at a time. Fragments are
- * read directly from global memory; a warp requests the words of W of FETCHED_SLICES slices at once. The
- * order of the sums is the same as in gemm_matrix.cl. Include after matrix_result.cl. */
+/* Tiles of a GEMM with few rows, with matrix instructions: MATRIX_ROWS rows by MATRIX_COLUMNS outputs.
+ * Neighbouring warps of a group share a tile, and each multiplies one chunk of K at a time. Fragments are read
+ * directly from global memory; a warp requests the words of W of FETCHED_SLICES slices at once. The order of the
+ * sums is the same as in gemm_matrix.cl. Include after matrix_result.cl. */
 
 #ifndef FETCHED_SLICES
 #define FETCHED_SLICES (CHUNK_SLICES / B_WORDS) /* limited by registers */
@@ -10,7 +10,7 @@
 #define BATCHES        (FETCHED_SLICES / BATCH_SLICES)
 #define BATCHES_HELD   3
 
-/* The fragments of a batch of slices of x, which are zero from slice `end` on. */
+/* Loads the fragments of a batch of slices of x; slice `end` and later slices are zero. */
 static inline __attribute__((always_inline)) void fetch_batch(uint4 (*a)[A_WORDS], const struct matrix_result *result, int row,
                                                               int first, int end)
 {
@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) void multiply_chunk(matrix_sum *sum
     }
 }
 
-/* Returns the address of output 0 of the tile that begins with this output of W. */
+/* Returns the address of output 0 of the tile that starts at output `column` of W. */
 static inline const __global uint4 *tile_of(const __global uint4 *w, int column, int slices)
 {
     return w + column / PANEL * panel_words(slices) + column % PANEL;
@@ -74,8 +74,8 @@ struct tile_warps {
     __local matrix_sum *parts;
 };
 
-/* totals = the sums of the tile, in the first of its warps. w: output 0 of the tile; null: this warp has
- * no tile. All work-items of a group must call this, with tiles of the same number of inputs. */
+/* totals = the sums of the tile, valid in the first of its warps. w: output 0 of the tile; null: this warp has no
+ * tile. All work-items of a group must call this, with tiles of the same number of inputs. */
 static inline __attribute__((always_inline)) void multiply_tile(matrix_sum *totals, const struct matrix_result *result, int row,
                                                                 const __global uint4 *w, const struct tile_warps *at)
 {

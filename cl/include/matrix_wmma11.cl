@@ -1,8 +1,8 @@
-/* Matrix instructions of AMD's RDNA3 GPUs: v_wmma of 16 x 16 x 16 in wavefronts of 32, by built-in functions of
+/* Matrix instructions of AMD's RDNA3 GPUs: v_wmma of 16 x 16 x 16 in wavefronts of 32, through built-in functions of
  * clang. See matrix.cl.
  *
- * Two instructions multiply a slice of halves, four a slice of bytes. A lane holds a whole row of the slice; lanes 16 to 31 hold
- * the same rows as lanes 0 to 15. */
+ * Two instructions multiply a slice of halves, four instructions a slice of bytes. A lane holds a whole row of the
+ * slice; lanes 16 to 31 hold the same rows as lanes 0 to 15. */
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
 #define MATRIX_LANES   32

@@ -1,8 +1,8 @@
-/* Matrix instructions of AMD's RDNA4 GPUs: v_wmma of 16 x 16 x 16 in wavefronts of 32, by built-in functions of
+/* Matrix instructions of AMD's RDNA4 GPUs: v_wmma of 16 x 16 x 16 in wavefronts of 32, through built-in functions of
  * clang. See matrix.cl.
  *
- * Two instructions multiply a slice of halves, four a slice of bytes. A lane holds eight neighbouring halves or bytes of a row for
- * each. Since A and B use the same assignment, this only permutes K within the slice. */
+ * Two instructions multiply a slice of halves, four instructions a slice of bytes. A lane holds eight neighbouring
+ * halves or bytes of a row for each. Since A and B use the same assignment, this only permutes K within the slice. */
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
 #define MATRIX_LANES   32

@@ -1,12 +1,12 @@
-/* Normalises one row, for layernorm.cl and the decoder layers: NORM and the formulas are in layernorm.cl. This file is
- * included; it is not a program.
+/* Normalises one row, for layernorm.cl and the decoder layers; layernorm.cl describes NORM and the formulas. Include
+ * file, not a program.
  *
- * The squares are computed after the mean, because a row far from zero would otherwise lose digits. CPU
- * variant: a group computes whole rows; a row stays in the first-level cache between the passes. GPU variant:
- * a group computes a row, work-item i columns 4i .. 4i + 3 of every QUADS columns.
+ * The squares are computed after the mean, because otherwise a row far from zero would lose digits. CPU variant: a
+ * group computes whole rows; a row stays in the first-level cache between the passes. GPU variant: a group computes a
+ * row; work-item i computes columns 4i .. 4i + 3 of every QUADS columns.
  *
- * Macros: NORM; HAS_BETA if there is a beta (its buffer is null otherwise); HELD (GPU variant) or none:
- * the quads of a row that a work-item holds in registers. */
+ * Macros: NORM; HAS_BETA if there is a beta (its buffer is null otherwise); HELD (GPU variant, optional): the
+ * number of quads of a row that a work-item holds in registers. */
 #include "include/bf16.cl"
 #ifdef RESULT_PRECISION
 #define OPERAND_PRECISION RESULT_PRECISION
@@ -25,7 +25,7 @@
 #error "NORM: 0 (layer), 1 (RMS) or 2 (std)"
 #endif
 
-/* Returns the factor of a centred row. */
+/* Returns the factor that normalises a centred row. */
 static float scale_of(float squares, int columns, float eps)
 {
 #if NORM == 2

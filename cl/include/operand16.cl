@@ -1,4 +1,5 @@
-/* Rounds floats to operands of 16 bits, to nearest even: OPERAND_PRECISION, by default PRECISION, is fp16 (1) or bf16 (2).
+/* Rounds floats to 16-bit operands, to nearest even: OPERAND_PRECISION, by default PRECISION, is fp16 (1) or bf16
+ * (2).
  *
  * Finite numbers beyond the range of fp16 become the largest half, as in transformers' T5: an infinite activation would make its
  * whole row infinite. Infinities and NaN do not change. */
@@ -73,13 +74,13 @@ static inline void store_operand_quad(float4 v, __global ushort *to, int left)
     }
 }
 
-/* A word of eight operands. */
+/* Returns a word of eight operands. */
 static inline uint4 pack_word16(float4 low, float4 high)
 {
     return (uint4)(pack_operand16(low.lo), pack_operand16(low.hi), pack_operand16(high.lo), pack_operand16(high.hi));
 }
 
-/* The word of inputs input .. input + 7 of a row of `inputs` floats, zero after the last one. */
+/* Returns the word of inputs input .. input + 7 of a row of `inputs` floats, zero after the last one. */
 static inline uint4 load_word16(const __global float *row, int input, int inputs)
 {
     float4 low = (float4)(0.0f), high = low;

@@ -1,10 +1,9 @@
-/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254 with hi the row's largest number or 0
- * and lo its smallest or 0, so that rows with numbers of one sign also use all eight bits. u = q + zero, zero
- * = round(-lo / s), is in 0 .. 255. This file is included; it is not a program.
+/* Activations in 8 bits: x ≈ s q, q = round(x / s), s = (hi - lo) / 254, with hi the maximum of the row and 0, and lo
+ * the minimum of the row and 0; so rows with numbers of one sign also use all eight bits. u = q + zero, zero =
+ * round(-lo / s), is in 0 .. 255. Include file, not a program.
  *
- * Every kernel quantizes by these functions, so that q of a row does not depend on the kernel. The stored
- * operand depends on the kernel variant: u - 128 as a char on the GPU, the format that the GEMM reads on
- * the CPU. */
+ * Every kernel quantizes with these functions, so q of a row does not depend on the kernel. The stored operand
+ * depends on the kernel variant: u - 128 as a char on the GPU, the format that the GEMM reads on the CPU. */
 #include "math/gemm/layout.h"
 
 #if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__) /* its dot products need two signed numbers: u -
@@ -26,7 +25,7 @@ typedef short16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) 0
 #define CPU_OPERAND_PLACE(k)   (((k) & ~3) | ((k) & 1) << 1 | ((k) >> 1 & 1)) /* 0, 2, 1, 3 of each group */
 #define CONVERT_OPERAND16(q)   (__builtin_convertvector(q, short16).s021346578a9bcedf)
-#else /* products of fp32, exact: q */
+#else /* fp32 products, which are exact: q */
 typedef float cpu_operand;
 typedef float16 cpu_operand16;
 #define CPU_OPERAND_ZERO(zero) 0
@@ -34,7 +33,7 @@ typedef float16 cpu_operand16;
 #define CONVERT_OPERAND16(q)   convert_float16(q)
 #endif
 
-/* s and 1 / s from lo and hi; broken is NaN if the row contains an infinity or NaN, and then s is NaN. A
+/* Returns s, and 1 / s, from lo and hi; broken is NaN if the row contains an infinity or NaN, and then s is NaN. A
  * row too small for a division (s below 1e-32) counts as zeros. */
 static inline float scale_of_range(float lo, float hi, float broken, float *inverse)
 {
@@ -60,8 +59,7 @@ struct row_scale {
     int zero;
 };
 
-/* The range of the numbers of a row that a work-item has read. broken: NaN if one of them is infinite or
- * NaN. */
+/* The range of the numbers of a row that a work-item has read. broken: NaN if a number is infinite or NaN. */
 struct row_range {
     float4 low, high, broken;
 };
@@ -78,8 +76,8 @@ static inline void widen_range(struct row_range *range, float4 v)
     range->broken = fma(v, (float4)(0.0f), range->broken);
 }
 
-/* Returns the maximum over `items` adjacent work-items; this is number `item` of them. shared: one value per
- * work-item. All work-items of a group must call this function. */
+/* Returns the maximum over `items` adjacent work-items; the calling work-item is number `item` of these. shared:
+ * one value per work-item. All work-items of a group must call this function. */
 #define RANGE_PARTS 16
 static inline float2 max_of_items(__local float2 *shared, float2 value, int item, int items)
 {
@@ -99,7 +97,7 @@ static inline float2 max_of_items(__local float2 *shared, float2 value, int item
     return value;
 }
 
-/* The scale of a row from the ranges of its work-items; arguments as above. */
+/* Returns the scale of a row from the ranges of its work-items; the other arguments are those of the maximum. */
 static inline struct row_scale scale_of_items(const struct row_range *range, __local float2 *shared, int item, int items)
 {
     /* An infinite maximum marks a broken row. In rows of both signs Intel's CPU runtime computes 0 for
@@ -156,7 +154,7 @@ static inline void quantize_row_gpu(__local float2 *shared, __global uchar *to, 
 
 /* ---- CPU variant ---- */
 
-/* s of a row with the other results of scale_of_range(), and lo. */
+/* Returns s of a row, the other results of scale_of_range(), and lo. */
 static inline float scale_of_row(const __global float *x, int inputs, float *inverse, float *lo)
 {
     float16 low = 0.0f, high = 0.0f, broken = 0.0f, low_2 = 0.0f, high_2 = 0.0f, broken_2 = 0.0f;
@@ -186,7 +184,7 @@ static inline float scale_of_row(const __global float *x, int inputs, float *inv
 /* Bytes between rows; a row ends with s as a float and zero as an integer. */
 #define OPERAND_PITCH(inputs) CLF__PACKED_PITCH(inputs, sizeof(cpu_operand), CLF__INT8_ROW_TAIL)
 
-/* One row, with zeros beyond its K inputs. */
+/* Quantizes one row, with zeros beyond its K inputs. */
 static inline void quantize_row_global(__global uchar *row, size_t pitch, const __global float *x, int inputs)
 {
     __global cpu_operand *to = (__global cpu_operand *)row;

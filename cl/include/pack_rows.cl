@@ -1,7 +1,6 @@
-/* Packs rows in vectors of 16 rows, CPU variants of attention: attention_blocks.cl includes this file; it is not a
- * program. */
+/* Packs rows in vectors of 16 rows, for CPU variants of attention. Included by attention_blocks.cl; not a program. */
 
-/* One of several identical rounds that transpose a square with one row per lane: to[2 i] and to[2 i + 1] are
+/* One of several identical rounds that transpose a square with one row per register: to[2 i] and to[2 i + 1] are
  * the first and second halves of two rows, interleaved. */
 static inline void deal(floatv *to, const floatv *from)
 {
@@ -36,7 +35,7 @@ static inline void transpose(floatv *rows)
 #endif
 }
 
-/* Prefetches the rows of a head, which are strided, so that the hardware does not prefetch them. */
+/* Prefetches the rows of a head, because they are strided and the hardware does not prefetch them. */
 static inline void fetch_rows(const __global float *rows, int stride, int count, int width)
 {
     for (int i = 0; i < count; i++) {
@@ -46,7 +45,7 @@ static inline void fetch_rows(const __global float *rows, int stride, int count,
     }
 }
 
-/* Columns d .. d + 15 of a row of `width`, zeros beyond it. Inlined early: later inlining leaves an alias
+/* Loads columns d .. d + 15 of a row of `width`, zeros beyond it. Inlined early: later inlining leaves an alias
  * intrinsic that Oclgrind does not know. */
 #define load_columns(row, d, width) (wide_load_columns(row, d, width).v)
 static inline __attribute__((always_inline)) struct wide wide_load_columns(const __global float *row, int d, int width)

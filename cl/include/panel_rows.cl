@@ -1,13 +1,13 @@
-/* Multiplies rows of x by one panel of weights and stores the finished results: the work of a group in a
- * GEMM. This file is included; it is not a program.
+/* Multiplies rows of x by one panel of weights and stores the finished results: the work of a group in a GEMM.
+ * Include file, not a program.
  *
  * Needs PRECISION, one of clf_precision, and ACTIVATION. */
 #include "include/finish.cl"
 
-/* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = `inputs` inputs of the panel at w, from input
- * `first` on, for `rows` rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): tile of count <=
- * BLOCK_ROWS rows times the panel; row r of all inputs starts r * pitch bytes after x. REACH_ROWS(panel,
- * x, pitch, left, inputs) comes before it, for all remaining rows. */
+/* HOLD_PANEL(panel, w, first, inputs, rows): `panel` = `inputs` inputs of the panel at w, starting at input
+ * `first`, for `rows` rows. MULTIPLY_ROWS(tile, x, pitch, first, count, ...): tile of count <= BLOCK_ROWS rows
+ * times the panel; row r of all inputs starts r * pitch bytes after x. REACH_ROWS(panel, x, pitch, left, inputs)
+ * must precede it, with all remaining rows. */
 #if PRECISION == 3
 #include "include/product_int8.cl"
 
@@ -45,10 +45,10 @@ typedef char weight_element;
           (first) > 0, turn)
 #endif
 
-/* Maximum rows whose sums are kept between slices: the maximum rows of a group. */
+/* Maximum number of rows whose sums are kept between slices: the maximum number of rows per group. */
 #define SLICED_ROWS ((CLF__GROUP_ROWS + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS)
 
-/* y (rows, columns) and the residual, which may be null, from the panel's first column on. */
+/* y (rows, columns) and the residual, which may be null, starting at the panel's first column. */
 struct panel_result {
     __global result_element *y;
     size_t y_stride;
@@ -59,8 +59,8 @@ struct panel_result {
     int columns, activates;
 };
 
-/* Multiplies by inputs first .. first + inputs - 1 of the panel at w, for some rows. sums: the tile of
- * each row with slices, or one tile for all. */
+/* Multiplies by inputs first .. first + inputs - 1 of the panel at w, for some rows. sums: with slices a tile per
+ * block of rows, otherwise one tile for all. */
 static inline void multiply_slice_of_panel(float16 *sums, const struct panel_result *result, const __global uchar *x,
                                            size_t pitch, int row, int end, const __global weight_element *w, int first,
                                            int inputs, int is_sliced, int is_last)
@@ -84,8 +84,7 @@ static inline void multiply_slice_of_panel(float16 *sums, const struct panel_res
     let_go_panel(&panel);
 }
 
-/* Multiplies all `rows` rows of x, `pitch` bytes apart, by the panel at w. The panel stays in the cache
- * during this. */
+/* Multiplies all `rows` rows of x, `pitch` bytes apart, by the panel at w. The panel stays in the cache meanwhile. */
 static inline void multiply_panel(const struct panel_result *result, const __global uchar *x, size_t pitch, int rows,
                                   const __global weight_element *w, int inputs)
 {

@@ -1,9 +1,9 @@
-/* Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3") and dropout with it.
- * This file is included; it is not a program. Element (row, column) is dropped if word column % 4 of the
- * block with counter { column / 4, row, step, site } is below the threshold, rate * 2^32. */
+/* Philox4x32-10 (Salmon et al. 2011, "Parallel Random Numbers: As Easy as 1, 2, 3") and dropout with it. Include
+ * file, not a program. Element (row, column) is dropped if word column % 4 of the block with counter { column / 4,
+ * row, step, site } is below the threshold, rate * 2^32. */
 #define PHILOX_ROUNDS 10
 
-/* The parameters of a mask, as kernel arguments and as their names. */
+/* The parameters of a mask as kernel arguments, and their names. */
 #define DROPOUT_ARGUMENTS uint threshold, float kept_scale, uint seed_low, uint seed_high, uint step, uint site
 #define DROPOUT_NAMES     threshold, kept_scale, seed_low, seed_high, step, site
 
@@ -21,7 +21,7 @@
 /* Selects a block of random words: the counter except its first word, and the key. */
 #define PHILOX_ARGUMENTS uint row, uint step, uint site, uint seed_low, uint seed_high
 
-/* The words of columns 4 * quad .. 4 * quad + 3. */
+/* Returns the words of columns 4 * quad .. 4 * quad + 3. */
 static inline uint4 philox_quad(uint quad, PHILOX_ARGUMENTS)
 {
     uint w0 = quad, w1 = row, w2 = step, w3 = site, k0 = seed_low, k1 = seed_high;
@@ -32,7 +32,7 @@ static inline uint4 philox_quad(uint quad, PHILOX_ARGUMENTS)
     return (uint4)(w0, w1, w2, w3);
 }
 
-/* Columns 4 * quad .. 4 * quad + 3 of a row: the factor of each, 0 or kept_scale. */
+/* Returns the factors, 0 or kept_scale, of columns 4 * quad .. 4 * quad + 3 of a row. */
 static inline float4 dropout_quad(int quad, int row, DROPOUT_ARGUMENTS)
 {
     uint4 words = philox_quad((uint)quad, (uint)row, step, site, seed_low, seed_high);
@@ -40,8 +40,8 @@ static inline float4 dropout_quad(int quad, int row, DROPOUT_ARGUMENTS)
                     words.z < threshold ? 0.0f : kept_scale, words.w < threshold ? 0.0f : kept_scale);
 }
 
-/* Sixteen blocks of Philox are computed as two times eight, in the low halves of 64 bits, so that a
- * product has its high word above its low one; the other contents of the high halves are not used. */
+/* Sixteen Philox blocks are computed as two times eight, with each word in the low half of 64 bits: a product then
+ * has its high word above its low word. Other contents of the high halves are not used. */
 #define PHILOX_LOW(w) ((w) & 0xffffffffUL)
 #define PHILOX_WIDE_ROUND(w0, w1, w2, w3, k0, k1)                                                                      \
     {                                                                                                                  \
@@ -52,7 +52,8 @@ static inline float4 dropout_quad(int quad, int row, DROPOUT_ARGUMENTS)
         w3 = first;                                                                                                    \
     }
 
-/* The words of columns 4 * quad .. 4 * quad + 31, 16 a vector. Quads are computed in the order 0, 4, 1, 5, 2, 6, 3, 7. */
+/* Computes the words of columns 4 * quad .. 4 * quad + 31, 16 per vector. Quads are computed in the order 0, 4, 1,
+ * 5, 2, 6, 3, 7. */
 static inline __attribute__((always_inline)) void philox_half_block(uint16 *words, uint quad, PHILOX_ARGUMENTS)
 {
     ulong8 w0 = (ulong)quad + (ulong8)(0, 4, 1, 5, 2, 6, 3, 7), w1 = (ulong8)((ulong)row);
@@ -67,7 +68,7 @@ static inline __attribute__((always_inline)) void philox_half_block(uint16 *word
     words[1] = as_uint16((ulong8)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7));
 }
 
-/* The factors of columns 64 * block .. 64 * block + 63, 16 a vector. */
+/* Computes the factors of columns 64 * block .. 64 * block + 63, 16 per vector. */
 static inline void dropout_block(float16 *factors, int block, int row, DROPOUT_ARGUMENTS)
 {
     for (int h = 0; h < 2; h++) { /* halves */

@@ -26,9 +26,9 @@
 #define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
 
-/* A device runs one kernel variant, VARIANT_CPU or VARIANT_GPU (neither: both). The kernels of the other variant
- * become unused functions, which compilers drop: this halves the time of a first start. A function cannot
- * have local memory, and a CPU variant has none. */
+/* A device runs one kernel variant, VARIANT_CPU or VARIANT_GPU; if neither is defined, both are compiled. The kernels
+ * of the other variant become unused functions, which compilers drop: this halves the time of a first start.
+ * Functions cannot declare local memory, so VARIANT_CPU removes the word __local, which only GPU kernels use. */
 #if defined(VARIANT_CPU)
 #undef GPU_KERNEL_OF
 #define GPU_KERNEL_OF(items) static
@@ -38,10 +38,10 @@
 #define CPU_KERNEL static
 #endif
 
-/* GPU variants: reductions of one value per work-item over the group, with the result in all of them,
- * always as this tree: of 64, items 0 .. 31 with 32 .. 63, then 0 .. 15 with 16 .. 31, and so on down to 0
- * with 1. Sub-groups compute the last levels without local memory if the device has them: the same tree
- * and the same bits, because both operands of a level commute.
+/* GPU variants: reductions of one value per work-item over the group; every work-item gets the result. The tree is
+ * fixed: of 64 items, 0 .. 31 are combined with 32 .. 63, then 0 .. 15 with 16 .. 31, and so on down to 0 with 1. If
+ * the device has sub-groups, they compute the last levels without local memory: the same tree and the same bits,
+ * because the operations commute.
  *
  * shared holds GROUP values and may be reused at once; every work-item must call this. The assignment of
  * items to sub-groups does not matter. */
@@ -60,7 +60,7 @@
         int item = GROUP_ITEM;                                                                               \
         int lanes = (int)get_max_sub_group_size();                                                                     \
         if (lanes > GROUP || (lanes & (lanes - 1)) != 0) {                                                             \
-            lanes = 1; /* all levels but the last use local memory */                                                  \
+            lanes = 1; /* all levels except the last use local memory */                                               \
         }                                                                                                              \
         int lane = (int)get_sub_group_local_id() % lanes;                                                              \
         barrier(CLK_LOCAL_MEM_FENCE);                                                                                  \
@@ -123,9 +123,9 @@ DEFINE_GROUP_REDUCTION(group_sum, float, ADD)
 #undef ADD
 DEFINE_GROUP_REDUCTION(group_max, float, fmax) /* ignores NaN */
 
-/* GPU variants process rows in quads: work-item i has columns 4i .. 4i + 3 of every QUADS columns. A quad of
- * a 16-byte aligned row is one access; unaligned rows have the same columns per work-item, so that the order
- * of sums is the same. */
+/* GPU variants process rows in quads: work-item i has columns 4i .. 4i + 3 of every QUADS columns. A quad of a
+ * 16-byte aligned row is one access; unaligned rows have the same columns per work-item, to keep the order of
+ * sums. */
 #define QUADS (4 * GROUP)
 
 /* Loads four floats, of which the first `left` >= 1 exist; fills the rest. */
@@ -218,8 +218,8 @@ static inline float wide_max(struct wide value)
     return fmax(c.x, c.y);
 }
 
-/* exp(x) for -87 <= x <= 87, to a relative error of 1e-7, in half the time of the built-in function; NaN
- * stays NaN. Adding 1.5 * 2^23 leaves the whole number nearest to x / ln 2 in the low bits. */
+/* exp(x) for -87 <= x <= 87, with a relative error of 1e-7, in half the time of the built-in function; NaN stays
+ * NaN. Adding 1.5 * 2^23 leaves the whole number nearest to x / ln 2 in the low bits. */
 #define near_exp16(x) (wide_near_exp(WIDE(x)).v)
 static inline struct wide wide_near_exp(struct wide argument)
 {

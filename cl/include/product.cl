@@ -1,4 +1,4 @@
-/* Shared code of kernels that multiply by packed weights. This file is included; it is not a program.
+/* Shared code of kernels that multiply by packed weights. Include file, not a program.
  *
  * W is stored in panels of 32 outputs, zero beyond N: element (n, k) is w[((n / 32) * K + k) * 32 + n %
  * 32]. In every kernel each element of x Wᵀ is one chain acc = fma(x[m, k], w[n, k], acc) over k = 0 ..
@@ -50,7 +50,7 @@ static inline void store_weight4(__local float *tile, int pitch, weight4 w)
 }
 
 #if PRECISION == 1
-#define STORED_APART /* stored in another type than that of the multiplications */
+#define STORED_APART /* the storage type differs from the type of the multiplications */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {
@@ -63,13 +63,13 @@ static inline floatv stored_input(const __global weight_element *w, int input)
 #error "no such PRECISION"
 #endif
 
-/* Returns the elements of w for one output of a panel. */
+/* Returns the number of elements of w for one output of a panel. */
 static inline int panel_depth(int inputs)
 {
     return (inputs + INPUTS_TOGETHER - 1) / INPUTS_TOGETHER;
 }
 
-/* sums (ROWS, COUNT) += the products of all inputs of these rows and the panel's columns from c on. */
+/* sums (ROWS, COUNT) += the products of all inputs of these rows and the panel's columns starting at c. */
 #ifndef ADD_INPUTS
 #define ADD_ELEMENT(ROWS, COUNT, sums, rows, weights, c, k)                                                            \
     ADD_INPUT(r, ROWS, v, COUNT, sums, MULTIPLY, weightv, load_weightv(weights + (size_t)(k)*PANEL + COLUMN(c, v)),    \
@@ -104,7 +104,7 @@ static inline int panel_depth(int inputs)
 #define ROOM_FLOATS WIDE_FLOATS
 #endif
 
-/* A panel, or a slice of one, for blocks of rows. */
+/* A panel, or a slice of a panel, for blocks of rows. */
 struct panel {
     const __global weight_element *weights;
     const float *wide; /* the same, (K, 32) in fp32, or 0 */
@@ -113,8 +113,8 @@ struct panel {
 #endif
 };
 
-/* For `rows` rows; `room` has ROOM_FLOATS floats. reach_rows() precedes each block of rows, and
- * let_go_panel() comes at the end. */
+/* Prepares a panel for `rows` rows; `room` has ROOM_FLOATS floats. Call reach_rows() before each block of rows,
+ * and let_go_panel() at the end. */
 static inline void hold_panel(struct panel *panel, const __global weight_element *weights, int inputs, int rows, float *room)
 {
     panel->weights = weights;
@@ -136,8 +136,7 @@ static inline void hold_panel(struct panel *panel, const __global weight_element
 #endif
 }
 
-/* x: the block's first row, of `left` remaining rows. Tiles are used for all rows, so that each has the
- * same bits. */
+/* x: the block's first row, of `left` remaining rows. Tiles are used for all rows, so all have the same bits. */
 static inline void reach_rows(struct panel *panel, const __global uchar *x, size_t pitch, int left, int inputs)
 {
 #ifdef TILES_OF_PAIRS
@@ -153,8 +152,8 @@ static inline void let_go_panel(const struct panel *panel)
 #endif
 }
 
-/* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs; with `adds`, += the product with a slice
- * of one. ADD: ADD_INPUTS or ADD_WIDE_INPUTS. */
+/* tile (ROWS, 32) = ROWS rows of x times one panel of K inputs; with `adds`, += the product with a slice of a
+ * panel. ADD: ADD_INPUTS or ADD_WIDE_INPUTS. */
 #define DEFINE_BLOCK_OF(NAME, ROWS, ADD)                                                                               \
     static inline void NAME(float16 *tile, const __global operand_element *x, size_t x_stride, struct panel panel,     \
                             int inputs, int adds, struct turn turn)                                                    \
@@ -178,8 +177,8 @@ FOR_BLOCK_SIZES(DEFINE_BLOCK, ADD_INPUTS)
 DEFINE_BLOCK_OF(block_wide, BLOCK_ROWS, ADD_WIDE_INPUTS)
 #endif
 
-/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; with `adds`, += the product with a
- * slice of one (never with tiles). */
+/* tile (count, 32) = count <= BLOCK_ROWS rows of x times one panel; with `adds`, += the product with a slice of a
+ * panel (never with tiles). */
 static inline void block(float16 *tile, const __global operand_element *x, size_t x_stride, int count, struct panel panel,
                          int inputs, int adds, struct turn turn)
 {

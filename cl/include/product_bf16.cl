@@ -1,17 +1,16 @@
-/* The part of product.cl for weights in bf16. This file is included by product.cl; it is not a program.
+/* The part of product.cl for weights in bf16. Included by product.cl; not a program.
  *
  * Inputs are paired, zero beyond K: the low half of a uint is input 2p, the high half input 2p + 1. Pair p
  * of output n is w[((n / 32) * P + p) * 32 + n % 32], P = ceil(K / 2).
  *
- * CPU variants at a level with dot products of bf16: round_bf16.cl rounds the rows of x to pairs. Every
- * element of x Wᵀ is one chain over p = 0 .. P-1 of acc = fma(high x, high w, acc) and then acc = fma(low
- * x, low w, acc): the order of the instruction vdpbf16ps (DOT_BF16), which flushes numbers below 2^-126 to
- * zero.
+ * CPU variants at a level with bf16 dot products: round_bf16.cl rounds the rows of x to pairs. Every element of x Wᵀ
+ * is one chain over p = 0 .. P-1 of acc = fma(high x, high w, acc) and then acc = fma(low x, low w, acc): the order
+ * of the instruction vdpbf16ps (DOT_BF16), which flushes numbers below 2^-126 to zero.
  *
  * Levels with tiles use the order described in tiles.cl.
  *
- * CPU variants at other levels only store weights in bf16. x is not rounded, and the products and their
- * order equal those in fp32.
+ * CPU variants at other levels only store weights in bf16. x is not rounded, and the products and their order are the
+ * same as in fp32.
  *
  * GPU variants round the elements of x when they load them and keep the order of fp32. */
 #include "include/bf16.cl"
@@ -46,7 +45,7 @@ typedef float operand_element;
         ADD_HALF(ROWS, COUNT, sums, rows, LOW_BF16, panel.weights, c, inputs - 1)                                      \
     }
 
-#define STORED_APART /* stored in another type than that of the multiplications */
+#define STORED_APART /* the storage type differs from the type of the multiplications */
 
 static inline floatv stored_input(const __global weight_element *w, int input)
 {

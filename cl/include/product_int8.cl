@@ -1,16 +1,15 @@
-/* Shared code of kernels that multiply by int8 weights. This file is included; it is not a program.
+/* Shared code of kernels that multiply by int8 weights. Include file, not a program.
  *
- * W ≈ t w: w in -127 .. 127, one t per output. W is stored in panels of 32 outputs, zero beyond N, in
- * groups of four inputs: in panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32
- * + n) * 4 + k % 4; after the ceil(K / 4) groups follow 32 floats t and 32 integers Σ w.
+ * W ≈ t w: w in -127 .. 127, one t per output. W is stored in panels of 32 outputs, zero beyond N, in groups of four
+ * inputs: in panel p, at p * panel_bytes(K), w of (output n, input k) is byte ((k / 4) * 32 + n) * 4 + k % 4; the
+ * ceil(K / 4) groups are followed by 32 floats t and 32 integers Σ w.
  *
- * An element of x Wᵀ is s t Σ q w, with x ≈ s q as in operand_int8.cl, and Σ q w = Σ u w - zero Σ w. The
- * sums are exact in every kernel, so that their order and the instructions do not matter. */
+ * An element of x Wᵀ is s t Σ q w, with x ≈ s q as in operand_int8.cl, and Σ q w = Σ u w - zero Σ w. The sums are
+ * exact in every kernel, so their order and the instructions do not matter. */
 #include "include/operand_int8.cl"
 
 #include "math/gemm/layout.h"
-/* Products of pairs take many instructions per cache line, so the processor does not prefetch far enough by
- * itself. */
+/* Products of pairs take many instructions per cache line, so the hardware does not prefetch far enough. */
 #if INT8_BYTES == CLF__INT8_PAIR
 #define FETCH_AHEAD 4096
 #endif
@@ -51,12 +50,12 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define ROW_SCALE(x, pitch, r) (*(const __global float *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-8))
 #define ROW_ZERO(x, pitch, r)  (*(const __global uint *)((const __global uchar *)(x) + ((r) + 1) * (pitch)-4))
 
-/* The four inputs of group g in each word, for the outputs of a vector from `column` on. */
+/* The four inputs of group g in each word, for the outputs of a vector starting at `column`. */
 #define PANEL_WORDS(panel)      ((const __global int *)panel.weights)
 #define WORDS(panel, g, column) load_intv(PANEL_WORDS(panel) + (size_t)(g)*PANEL + (column))
 
-/* ADD_GROUPS: sums[0] (ROWS, COUNT), with DOT_INT8 also the sums of the other chains, += the products of all
- * groups of these rows and the panel's columns from c on. */
+/* ADD_GROUPS: sums[0] (ROWS, COUNT), and with DOT_INT8 also the sums of other chains, += the products of all
+ * groups of these rows and the panel's columns starting at c. */
 #if INT8_BYTES == CLF__INT8_DOT
 #define ADD_GROUP(ROWS, COUNT, sums, rows, panel, c, g)                                                                \
     ADD_INPUT(r, ROWS, v, COUNT, sums, DOT_INT8, intv, WORDS(panel, g, COLUMN(c, v)), intv, rows[r][g])
@@ -85,8 +84,7 @@ static inline const __global uint *panel_sums(const __global char *panel, int in
 #define ADD_GROUPS(ROWS, COUNT, sums, rows, panel, c, groups, turn)                                                    \
     FOR_STEPS(ROWS, COUNT, c, g, groups, PANEL_WORDS(panel), turn, ADD_PAIRS(ROWS, COUNT, sums[0], rows, panel, c, g))
 
-/* A panel is widened once if many blocks of rows use it, because the shifts take a tenth of the time of a
- * block. */
+/* A panel is widened once if many blocks of rows use it, because the shifts take noticeable time. */
 #define WIDE_INTS       (2 * PANEL * 512) /* for a panel of 2048 inputs: 128 KiB */
 #define LEAST_WIDE_ROWS (4 * BLOCK_ROWS)
 #define WIDE_PAIRS(wide, g, is_odd, column) vloadv(0, wide + (2 * (g) + (is_odd)) * PANEL + (column))
@@ -135,8 +133,8 @@ struct int8_panel {
 #endif
 };
 
-/* For `rows` rows; `room` has ROOM_INTS integers. reach_rows() precedes each block of rows, and
- * let_go_panel() comes at the end. */
+/* Prepares a panel for `rows` rows; `room` has ROOM_INTS integers. Call reach_rows() before each block of rows,
+ * and let_go_panel() at the end. */
 static inline void hold_panel(struct int8_panel *panel, const __global char *weights, int groups, int rows, int *room)
 {
     panel->weights = weights;
@@ -174,7 +172,7 @@ static inline void let_go_panel(const struct int8_panel *panel)
 #endif
 }
 
-/* Independent chains of sums, because one chain would be limited by latency. */
+/* Number of independent chains of sums, because one chain would be limited by latency. */
 #if INT8_BYTES != CLF__INT8_DOT || !defined(HAS_DOT_INT8)
 #define CHAINS(ROWS) 1
 #elif VECTOR_LANES == 16
@@ -183,8 +181,8 @@ static inline void let_go_panel(const struct int8_panel *panel)
 #define CHAINS(ROWS) ((ROWS) == 1 || (ROWS) == 3 ? 2 : 1)
 #endif
 
-/* A vector of a tile, from the sums of the row at x: `columns` is the tail of its panel from the vector
- * on. */
+/* Computes a vector of a tile from the sums of the row at x; `columns` is the tail of its panel, starting at the
+ * vector. */
 static inline void finish_sums(float *to, const intv *sums, const __global cpu_operand *x, size_t pitch,
                                const __global float *columns)
 {

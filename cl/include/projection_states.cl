@@ -1,5 +1,5 @@
-/* The states of a group's rows in projection.cl: sums of exponentials, bans, the best candidates, and the merge of the
- * blocks' states. projection.cl includes this file; it is not a program. */
+/* The states of a group's rows in projection.cl: sums of exponentials, bans, the best candidates, and the merge of
+ * the blocks' states. Included by projection.cl; not a program. */
 
 struct ban_list {
     const __global int *ids, *offsets;
@@ -26,7 +26,7 @@ static inline uint panel_bit(int id, int first_panel)
 struct row_states {
     float16 sums[MOST_ROWS];
     float bases[MOST_ROWS];
-    float thresholds[MOST_ROWS]; /* thresholds: logits up to this are no candidates and keep the base */
+    float thresholds[MOST_ROWS]; /* logits up to this are no candidates and keep the base */
     float lasts[MOST_ROWS]; /* k-th best value so far */
     float16 best[MOST_ROWS]; /* the k best values, preceded by +inf, if k is at most 16 */
     int16 best_ids[MOST_ROWS];
@@ -44,8 +44,7 @@ static void begin_block(struct row_states *states, int i)
     states->marks[i] = 0;
 }
 
-/* Returns whether a comparison is true in any lane; written so that compilers select the instruction for
- * it. */
+/* Returns whether a comparison is true in any lane, in a form for which compilers select the right instruction. */
 #define ANY(v)                                                                                                         \
     (((v).s0 | (v).s1 | (v).s2 | (v).s3 | (v).s4 | (v).s5 | (v).s6 | (v).s7 | (v).s8 | (v).s9 | (v).sa | (v).sb |      \
       (v).sc | (v).sd | (v).se | (v).sf) != 0)
@@ -79,13 +78,13 @@ static void suppress_banned(struct row_states *states, int i, float *logits, int
         if (logit > largest) {
             states->suppressed[i] = states->suppressed[i] * exp(largest - logit) + 1.0f;
             states->suppressed_largest[i] = logit;
-        } else if (logit != -INFINITY) { /* also for NaN */
+        } else if (logit != -INFINITY) { /* including NaN */
             states->suppressed[i] += exp(logit - largest);
         }
     }
 }
 
-/* Like insert(), for a list in a vector: lanes before the value stay, the others move by one. */
+/* Like insert(), for a list in a vector: lanes before the value stay, later lanes move by one. */
 static inline void insert_short(float16 *values, int16 *ids, float value, int id)
 {
     float16 v = *values, moved = (float16)(INFINITY, v.s0123, v.s4567, v.s89ab, v.scde);
@@ -106,8 +105,7 @@ static inline void store_last(const float16 *best, const int16 *best_ids, __glob
     }
 }
 
-/* Processes a panel with a logit above the threshold, in ascending order of ids, so that equal values stay in
- * order. */
+/* Processes a panel with a logit above the threshold, in ascending order of ids, to keep ties in order. */
 #define raise_threshold(states, i, left, right, column, values, ids, k)                                                \
     wide_raise_threshold(states, i, WIDE(left), WIDE(right), column, values, ids, k)
 static void wide_raise_threshold(struct row_states *states, int i, struct wide first, struct wide second, int column,

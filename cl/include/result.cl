@@ -1,6 +1,5 @@
-/* The result of a kernel: fp32, or with RESULT_PRECISION (fp16 or bf16, a value of clf_precision) rounded
- * for a GEMM that reads that precision; the CPU variant supports bf16. This file is included; it is not a
- * program. */
+/* The result of a kernel: fp32, or with RESULT_PRECISION (fp16 or bf16, a value of clf_precision) rounded for a
+ * GEMM that reads that precision; the CPU variant supports bf16. Include file, not a program. */
 
 #ifndef RESULT_COLUMNS /* more than one file includes this one */
 #define RESULT_COLUMNS 16 /* columns of a vector */

@@ -1,10 +1,9 @@
-/* Few rows times a panel of weights, GPU variant: the slices of gemm_weight_skinny_gpu in gemm.cl, which includes this
- * file; it is not a program. */
+/* Few rows times a panel of weights, GPU variant: the slices of gemm_weight_skinny_gpu. Included by gemm.cl; not a
+ * program. */
 #define SKINNY_ROWS  CLF__SKINNY_ROWS
 #define SKINNY_DEPTH 128
 #define SKINNY_BATCH 4 /* inputs read from local memory while the previous ones are multiplied */
-#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* loads of an item for a
-                                                                                * slice of W */
+#define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* loads per item for a slice of W */
 
 /* A few adjacent inputs of an item's 4 rows and of its column. */
 struct skinny_batch {
@@ -29,8 +28,8 @@ static inline void add_batch(float4 *acc, const struct skinny_batch *batch)
     }
 }
 
-/* acc (4) += the products of a slice's inputs, at most SKINNY_DEPTH: x_tile from the item's rows on,
- * w_tile from its column on. */
+/* acc (4) += the products of a slice's inputs, at most SKINNY_DEPTH: x_tile starts at the item's rows, w_tile at its
+ * column. */
 static inline void multiply_skinny(float4 *acc, const __local float *x_tile, const __local float *w_tile, int inputs)
 {
     if (inputs >= SKINNY_DEPTH) {
@@ -57,7 +56,7 @@ struct skinny_prefetch {
     weight4 w[SKINNY_LOADS];
 };
 
-/* Loads the slice from input `next` on, zeros beyond the last one; x_from and w_from are the item's
+/* Loads the slice starting at input `next`, zeros beyond the last one; x_from and w_from are the item's
  * elements in the first slice. */
 static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __global float *x_from, int x_stride, int rows,
                                 const __global weight_element *w_from, int inputs, int next)

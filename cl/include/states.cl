@@ -1,4 +1,4 @@
-/* The rows of average.cl and ssru.cl. This file is included; it is not a program. */
+/* The rows of average.cl and ssru.cl. Include file, not a program. */
 
 /* The rows of states that a step continues and stores, or null. */
 struct states {
@@ -6,7 +6,7 @@ struct states {
     __global float *to;
 };
 
-/* from: row `parent` of `before`; to: row `own` of `next`. Both have `rows` rows; others do not exist. */
+/* from: row `parent` of `before`; to: row `own` of `next`. Both have `rows` rows; rows outside do not exist. */
 static inline struct states find_states(const __global float *before, int before_stride, int parent, __global float *next,
                                         int next_stride, int own, int rows)
 {

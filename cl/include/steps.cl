@@ -1,5 +1,4 @@
-/* The steps of a block's sums over a panel, and the prefetches in each step. This file is included; it is
- * not a program. */
+/* The steps of a block's sums over a panel, and the prefetches in each step. Include file, not a program. */
 #include "include/block.cl"
 
 /* The index of this block among the blocks of rows that use a panel in turn, and the share of the next panel
@@ -15,7 +14,7 @@ static inline struct turn first_turn(int rows)
     return turn;
 }
 
-/* The prefetches of a block, a fixed number of bytes per step. Panels are read from memory in order. The
+/* The prefetches of a block, with a fixed number of bytes per step. Panels are read from memory in order. The
  * first block may read a panel that is not cached yet: if it reads half of each line, it prefetches the other
  * half. The other blocks share the prefetch of the next panel. */
 struct soon {
@@ -42,8 +41,8 @@ static inline struct soon soon_of(struct turn turn, const __global uchar *panel,
 #define FETCH_AHEAD 0
 #endif
 
-/* Runs the statement, which adds the products of the block of columns from c on, for k = 0 .. depth - 1. It
- * reads from element k * PANEL of the panel on. */
+/* Runs the statement, which adds the products of the block of columns starting at c, for k = 0 .. depth - 1. It
+ * reads the panel starting at element k * PANEL. */
 #define FOR_STEPS(ROWS, COUNT, c, k, depth, panel, turn, statement)                                                    \
     {                                                                                                                  \
         struct soon soon = soon_of(turn, (const __global uchar *)(panel), PANEL * sizeof *(panel), depth,              \

@@ -1,5 +1,5 @@
 /* Queues of tiles that the groups of a launch share: a group takes the next tiles of a queue until none is left, then
- * waits for the tiles of other groups. CPU variant; needs OpenCL C 3.0 with acquire and release across the device.
+ * waits for the tiles of other groups. CPU variant; needs OpenCL C 3.0 with device-scope acquire and release.
  *
  * Counters are a cache line apart, all zero before and after a launch: the groups that left, then the tiles taken and
  * the tiles done of each queue. */
@@ -37,7 +37,7 @@ struct tile_range {
 };
 
 /* Takes the next tiles; none are left if `first` is `tiles`. The first portions are large, because sequential
- * reads are fastest and each portion costs communication between cores; the last ones are small, so that all
+ * reads are fastest and each portion costs communication between cores; the last ones are small, to make all
  * groups finish at about the same time (guided self-scheduling, Polychronopoulos and Kuck 1987). */
 static inline struct tile_range take_tiles(__global atomic_int *counters, int queue, int tiles)
 {
@@ -60,8 +60,8 @@ static inline void finish_tiles(__global atomic_int *counters, int queue, int ti
     }
 }
 
-/* Runs the statement, with the number `tile`, for every tile that this group takes of a queue, and waits for the tiles
- * of other groups. */
+/* Runs the statement for every tile number `tile` that this group takes from a queue, and waits for the tiles of
+ * other groups. */
 #define FOR_TILES(counters, queue, tiles, tile, statement)                                                             \
     {                                                                                                                  \
         int ready = 0;                                                                                                 \

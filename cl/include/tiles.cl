@@ -1,9 +1,9 @@
-/* Matrix multiplications by AMX, whose registers are tiles of 16 rows of 64 bytes: one instruction adds,
- * for 16 rows of x and 16 outputs, the products of 16 groups of inputs, four of int8 or a pair of bf16.
- * Panels are stored in the layout of the instruction. This file is included; it is not a program.
+/* Matrix multiplications with AMX, whose registers are tiles of 16 rows of 64 bytes: one instruction adds, for 16
+ * rows of x and 16 outputs, the products of 16 groups of inputs: four int8 or two bf16 inputs each. Panels are stored
+ * in the layout of the instruction. Include file, not a program.
  *
- * In bf16 the sum of each element is, over the P pairs of inputs in parts of 16, acc += (chain of fma over
- * the part's low halves from 0) + (the same of its high halves); numbers below 2^-126 count as zero.
+ * In bf16 the sum of each element is, over the P pairs of inputs in parts of 16, acc += (chain of fma over the low
+ * halves of the part, starting at 0) + (likewise over the high halves); numbers below 2^-126 count as zero.
  *
  * Tiles 0 to 3 hold the sums of 32 rows and the 32 outputs of a panel, 4 and 5 the rows of x, 6 and 7 the
  * groups of the panel.

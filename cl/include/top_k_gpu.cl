@@ -1,8 +1,8 @@
-/* The GPU variant of top_k.cl, which includes this file; it is not a program. */
+/* The GPU variant of top_k.cl; included by it, not a program. */
 
-/* GPU variants: columns are assigned to work-items cyclically, so that a load of the group reads whole
- * sectors for every start of a row, which is unaligned if the number of columns is odd. A work-item has 32
- * loads in flight: with a single row, and so a single group, latency dominates. */
+/* Columns are assigned to work-items cyclically: a load of the group then reads whole memory sectors even if the
+ * row is unaligned, as rows are if the number of columns is odd. A work-item has 32 loads in flight: with a single
+ * row, and so a single group, latency dominates. */
 #define BLOCK (32 * GROUP)
 
 /* Returns the work-item to which a column is assigned. */
@@ -25,8 +25,8 @@ static inline float4 load_four(const __global float *x)
     return (float4)(x[0], x[GROUP], x[2 * GROUP], x[3 * GROUP]);
 }
 
-/* Loads columns at, at + GROUP ... A column outside the row is replaced by column c, which is inside, so that
- * no load depends on a branch. */
+/* Loads one of the columns at, at + GROUP ... A column outside the row is replaced by column c, which is inside,
+ * so no load depends on a branch. */
 static inline float load_one_of(const __global float *x, int c, int at, int columns)
 {
     float value = x[at < columns ? at : c];
@@ -46,9 +46,9 @@ static inline float4 exp4_below(float4 x, float largest)
     return exp2(M_LOG2E_F * (x - largest));
 }
 
-/* One pass over a row for both: exponentials are relative to the largest value so far, and a larger one
- * rescales the sum. Inlined early, as is group_log_sum(): later inlining leaves an alias intrinsic that
- * Oclgrind does not know. */
+/* Finds the maximum and the sum in one pass over a row: exponentials are relative to the largest value so far, and
+ * a larger value rescales the sum. Inlined early, as is group_log_sum(): later inlining leaves an alias intrinsic
+ * that Oclgrind does not know. */
 static inline __attribute__((always_inline)) struct slice read_slice(const __global float *x, int columns)
 {
     struct slice slice = {-INFINITY, -1, (float4)(0.0f)};
@@ -115,9 +115,9 @@ static ulong next_of_slice(__local ulong *shared, const __global float *x, int c
     return group_max_key(shared, next);
 }
 
-/* The k best of a row, from the best of each work-item's slice and the best of all. Repeats k times: takes
- * the best remaining value and searches its slice again. keys has GROUP entries. The ids are columns of
- * the row, plus first_id. */
+/* Finds the k best of a row from the best of each work-item's slice and the best of all. Repeats k times: takes
+ * the best remaining value and searches its slice again. keys has GROUP entries. The ids are columns of the row,
+ * plus first_id. */
 static void group_row_top_k(__local ulong *keys, __global float *values, __global int *ids, int k, ulong own,
                             ulong first, const __global float *x, int columns, int first_id)
 {
@@ -135,7 +135,7 @@ static void group_row_top_k(__local ulong *keys, __global float *values, __globa
     }
 }
 
-/* Sets one banned logit per work-item to -inf; repeated ids are harmless. */
+/* Sets banned logits to -inf, one per work-item at a time; repeated ids are harmless. */
 static void group_ban(__global float *x, int columns, const __global int *banned, int first, int end)
 {
     if (first >= end) {

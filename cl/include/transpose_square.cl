@@ -1,4 +1,4 @@
-/* Transposes squares of 16 x 16 weights, CPU variant of gemm_input_gradient.cl, which includes this file; it is not a
+/* Transposes squares of 16 x 16 weights, for the CPU variant of gemm_input_gradient.cl; included by it, not a
  * program. */
 
 #define ZIP_LOW(a, b)                                                                                                  \
@@ -6,8 +6,8 @@
 #define ZIP_HIGH(a, b)                                                                                                 \
     (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf)
 
-/* Transposes a square: to (16 outputs, 16 inputs), rows PANEL apart, = scale * w (16 inputs, 16 outputs), of
- * which `inputs` exist. Zipping rows i and i + 8 rotates the bits of (row, lane) by one position; four rounds
+/* Transposes a square: to (16 outputs, 16 inputs), rows PANEL apart, = scale * w (16 inputs, 16 outputs), of which
+ * `inputs` exist. Interleaving rows i and i + 8 rotates the bits of (row, lane) by one position; four rounds
  * exchange row and lane. */
 static inline void transpose_square(weight_element *to, const __global float *w, int inputs, float scale)
 {

@@ -1,4 +1,4 @@
-/* The common part of gemm.cl and gemm_int8.cl, which include this file; it is not a program. */
+/* The common part of gemm.cl and gemm_int8.cl; included by both, not a program. */
 #include "include/panel_rows.cl"
 #include "include/groups.cl"
 
@@ -28,7 +28,7 @@ static inline void multiply_share(__global result_element *y, int y_offset, int 
     multiply_panel(&result, x + first * pitch, pitch, end - first, w + get_group_id(0) * PANEL_ELEMENTS(inputs), inputs);
 }
 
-/* The bias of the four columns from `first` on, zeros beyond `outputs` (GPU variant); bias may be null. */
+/* Loads the bias of the four columns starting at `first`, zeros beyond `outputs` (GPU variant); bias may be null. */
 static inline float4 load_shifts(const __global float *bias, int first, int outputs)
 {
     return (float4)(bias && first < outputs ? bias[first] : 0.0f, bias && first + 1 < outputs ? bias[first + 1] : 0.0f,
@@ -36,7 +36,7 @@ static inline float4 load_shifts(const __global float *bias, int first, int outp
                     bias && first + 3 < outputs ? bias[first + 3] : 0.0f);
 }
 
-/* Stores four columns of a row from `first` on, plus the residual, except those beyond y (GPU variant). */
+/* Stores four columns of a row starting at `first`, plus the residual; skips columns beyond y (GPU variant). */
 static inline void store_four(float4 four, __global float *y, int y_offset, int y_stride, int row, int first, WEIGHT_ARGUMENTS)
 {
     float values[4];

@@ -1,7 +1,8 @@
-/* Vectors of 16 lanes, which every level has, and eight halves: part of the prelude, included by level.cl; not a
- * program. */
+/* Vectors of 16 lanes, which every level has, and vectors of eight halves. Part of the prelude, included by
+ * level.cl; not a program. */
 
-/* Converts eight halves to floats, and back. PoCL converts them one by one unless it knows an instruction for all. */
+/* Converts eight halves to floats, and back. PoCL converts them one at a time unless it knows an instruction for
+ * all. */
 #if defined(__x86_64__) && defined(__F16C__) && !defined(WITHOUT_F16C) /* lets tests run both variants */
 #define HAS_F16C
 #endif
@@ -40,10 +41,10 @@ static inline void store_half8(float8 value, __global half *p)
 #define store_half8(value, p) vstore_half8(value, 0, p)
 #endif
 
-/* Vectors of 16 lanes: one register of AVX-512 or two of AVX2. x86 compilers warn if a vector of two
- * registers is passed by value, because the calling convention depends on the instruction set. So functions
- * pass such vectors in a struct, hidden by macros, and built-in functions get halves. All are inlined; bits
- * and speed do not change. */
+/* Vectors of 16 lanes: one register of AVX-512 or two of AVX2. x86 compilers warn if a vector of two registers is
+ * passed by value, because the calling convention depends on the instruction set. Therefore functions pass such
+ * vectors in a struct, hidden by macros, and built-in functions get one half at a time. All are inlined; bits and
+ * speed do not change. */
 struct wide {
     float16 v;
 };
@@ -107,7 +108,7 @@ static inline struct wide wide_fabs(struct wide a)
 #define fabs16   fabs
 #endif
 
-/* vstore_half16(), in halves. */
+/* Like vstore_half16(), one half of the vector at a time. */
 #define store_half16(value, p) wide_store_half16(WIDE(value), p)
 static inline void wide_store_half16(struct wide value, __global half *p)
 {

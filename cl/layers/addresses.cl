@@ -1,5 +1,5 @@
-/* addresses[first + i] = the address of buffer i of `count` <= 8, so that later launches access many
- * buffers through one argument: for a device whose buffers keep their addresses. No macros are needed. */
+/* addresses[first + i] = the address of buffer i of `count` <= 8, which lets later launches access many buffers
+ * through one argument, on devices whose buffers keep their addresses. No macros. */
 struct address {
     const __global char *at;
 };

@@ -1,6 +1,6 @@
-/* Whole decoder layers for one new token per row (Vaswani 2017, 3.1) in one launch. With few rows launches
- * cost more than the GEMMs; with many rows this avoids idle cores at the end of each launch. The kernel calls
- * the same functions in the same order as the launches of lib/math/layers/layer.c, so the bits are the same.
+/* Whole decoder layers for one new token per row (Vaswani 2017, 3.1) in one launch. With few rows, launches would
+ * cost more than the GEMMs; with many rows, one launch avoids idle cores at the end of each op. The kernel calls the
+ * same functions in the same order as the launches of lib/math/layers/layer.c, so the bits are the same.
  *
  * A layer is a list of stages: GEMMs, attentions and norms. GEMMs that read converted rows are preceded by a
  * conversion, and attention over long sources is followed by a join of the parts. A group takes tiles of the
@@ -14,14 +14,14 @@
  * Among the keys that this step adds, a row may read only its own, as in a search: the other keys may not be
  * written yet.
  *
- * CPU variant only. Needs PRECISION and the macros of finish.cl, attention_step.cl and norm_row.cl,
- * NORM_FIRST (1: norm before each sub-layer, 0: after it), OpenCL C 3.0 with acquire and release across
- * the device, and addresses of buffers that stay constant between launches. */
+ * CPU variant only. Needs PRECISION and the macros of finish.cl, attention_step.cl and norm_row.cl, NORM_FIRST (1:
+ * norm before each sub-layer, 0: after it), OpenCL C 3.0 with device-scope acquire and release, and buffers whose
+ * addresses stay constant between launches. */
 #ifndef NORM_FIRST
 #error "decoder_layer.cl needs NORM_FIRST"
 #endif
 
-#define TILES_A_GROUP 4 /* least tiles of a GEMM per group: see take_tiles() */
+#define TILES_A_GROUP 4 /* minimum tiles of a GEMM per group: see take_tiles() */
 
 /* Include the functions of these files without their kernels. */
 #undef CPU_KERNEL
@@ -139,10 +139,10 @@ struct attention_inputs {
     const __global int *table, *cache_rows, *positions, *ranges, *hidden_keys;
     const __global float *relative;
     __global float *partials;
-    int self_together, cross_together; /* heads of a tile */
+    int self_together, cross_together; /* heads per tile */
 };
 
-/* Runs the self-attention, the cross-attention or the join of its parts. */
+/* Runs self-attention, cross-attention, or the stage that joins the partial results of cross-attention. */
 static inline void run_attention(__global atomic_int *counters, int queue, int stage, struct step_work *work,
                                  const struct layer *layer, const struct work_space *space, const struct attention_inputs *seen,
                                  const struct clf__decoder_step_sizes *sizes)
@@ -188,9 +188,9 @@ static inline __attribute__((always_inline)) void run_stage(__global atomic_int 
     }
 }
 
-/* Groups: one per compute unit. x is input and output; operand (R rows of converted inputs) and partials,
- * which may be null, are work space as well. The arguments from history on are for the start, which is
- * skipped if ids is null. */
+/* Launched with one group per compute unit. x is input and output; operand (R rows of converted inputs) and
+ * partials, which may be null, are work space as well. The arguments starting with history are for the start,
+ * which is skipped if ids is null. */
 CPU_KERNEL void decoder_layer_step_cpu(__global atomic_int *counters, const __global struct layer *layers,
                                        __global float *x, __global float *normed, __global float *projected,
                                        __global float *context, __global float *hidden, __global uchar *operand,

@@ -3,8 +3,8 @@
  * cost more than the stages. The stages call the functions of the kernels that lib/math/layers/layer.c would
  * launch, so the bits are the same.
  *
- * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the
- * launch, so they are never read through pointers that are restrict or constant.
+ * Buffers are arguments, and stages name a buffer and a place in it. Activations are written during the launch, so
+ * they are never read through restrict or constant pointers.
  *
  * GPU variant only. Needs PRECISION (fp16, bf16 or int8), the macros of attention_step.cl and norm_row.cl,
  * and GROUPS_TOGETHER. */
@@ -67,8 +67,8 @@ static inline int stage_of(int s, const struct clf__stages_sizes *sizes)
     return s < sizes->rounds ? 0 : sizes->first + s - sizes->rounds;
 }
 
-/* Groups: as many as are resident at once. arrived: the counter of the barriers; the counters of parts
- * follow after CLF__ARRIVALS, all zero. memory: enough for attention, a norm and a GEMM. */
+/* Runs in as many groups as are resident at once. arrived: the counter of the barriers; the counters of parts follow
+ * at CLF__ARRIVALS and are zero. memory: enough for attention, a norm and a GEMM. */
 GPU_KERNEL_OF(CLF__STAGE_GROUP) void decoder_layers_gpu(__local float4 *memory, __global uint *arrived, __global uint *failed,
                                                         int failed_offset,
                                                         const __global struct clf__stage *stages,

@@ -12,9 +12,9 @@
  * groups. The candidates of a row are kept in lists, one for each group that has some of its blocks; the
  * candidates do not depend on this assignment.
  *
- * A row of partials: base, sum, suppressed and suppressed_largest of each block, then the values of each list
- * (lists, k); a row of ids: the ids of each list. A pick has no banned ids, k = 1, and the label's logit
- * of each row in picked.
+ * A row of partials: base, sum, suppressed and suppressed_largest of each block, then the values of each list (lists,
+ * k); a row of ids: the ids of each list. For a pick, there are no banned ids, k is 1, and picked holds the label's
+ * logit of each row.
  *
  * With a counter (1) of zero, which needs HAS_DEVICE_ATOMICS, the last group also merges the results and
  * resets the counter: this saves a launch in steps of few rows.
@@ -83,7 +83,7 @@ static inline void multiply(float16 *tile, const __global operand_element *x, si
 #define MOST_ROWS    CLF__PROJECTION_ROWS
 #define SHORT_LIST   16 /* candidates that a vector holds */
 
-/* The base of a row's exponentials is at most this far below its largest logit, so that no sum overflows:
+/* Maximum difference between the largest logit of a row and the base of its exponentials: no sum overflows, and
  * nearly all panels keep the base. */
 #define MOST_ABOVE 20.0f
 
@@ -161,8 +161,8 @@ static inline void take_marked(struct row_states *states, const struct row_group
     }
 }
 
-/* Processes the panel that starts at `column`; `mark` is its bit in the block, `shifts` the bias from that
- * column on. */
+/* Processes the panel that starts at `column`; `mark` is its bit in the block, `shifts` is the bias starting at
+ * that column. */
 static inline void take_panel(struct row_states *states, const struct row_group *group,
                               const __global weight_element *panel, int inputs, int column, int width, int mark,
                               const __global float *shifts, float scale)
@@ -203,7 +203,7 @@ static inline void store_blocks(const struct row_states *states, const struct ro
     }
 }
 
-/* A group: at most 64 rows of a share of the blocks; adjacent groups have the same share, so that its panels
+/* A group computes at most 64 rows of a share of the blocks; adjacent groups have the same share, whose panels
  * stay in the shared cache. */
 CPU_KERNEL void projection_tiles_cpu(__global float *partials, __global int *ids, const __global operand_element *x,
                                      const __global weight_element *w, const __global float *bias,
@@ -275,7 +275,8 @@ CPU_KERNEL void projection_top_k_cpu(__global float *values, int values_offset, 
     }
 }
 
-/* picked[r] = log softmax(logits[r])[labels[r]], -inf for a label that is no column; picked held the label's logit. */
+/* picked[r] = log softmax(logits[r])[labels[r]], -inf for a label that is no column; on entry, picked holds the
+ * label's logit. */
 CPU_KERNEL void projection_pick_cpu(__global float *picked, int picked_offset, int picked_stride, const __global int *labels,
                                     int labels_offset, int labels_stride, const __global float *partials,
                                     int partials_offset, int partials_stride, int rows, int outputs, int blocks, int lists)

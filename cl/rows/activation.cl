@@ -1,8 +1,8 @@
-/* y = activation(x), and y = activation(x) * gate: all (N, F); y may be x or gate. The gradients: dx = dy
- * * activation'(x); dx = dy * gate * activation'(x) with dgate = dy * activation(x); each may be one of
- * its operands.
+/* y = activation(x), and y = activation(x) * gate: all (N, F); y may be x or gate. The gradients: dx = dy *
+ * activation'(x); dx = dy * gate * activation'(x) with dgate = dy * activation(x); lib/math/ops/activation.h lists
+ * the permitted aliases.
  *
- * CPU variants: a group computes whole rows. GPU variants: a group computes a row, work-item i columns 4i ..
+ * CPU variants: a group computes whole rows. GPU variants: a group computes a row; work-item i computes columns 4i ..
  * 4i + 3 of every QUADS columns.
  *
  * Macro: ACTIVATION, the kind (see the prelude). */
@@ -10,8 +10,8 @@
 #error "ACTIVATION: a value of enum clf__activation"
 #endif
 
-/* SLOPE(T, v) replaces the variable v of type T with activation'(v); NaN stays NaN, except for ReLU. For large magnitudes, at which a factor would
- * overflow, v is clamped: the slope is 0 or 1 there. */
+/* SLOPE(T, v) replaces the variable v of type T with activation'(v); NaN stays NaN, except for ReLU. v is clamped
+ * at large magnitudes, where a factor would overflow and the slope is 0 or 1. */
 #define CLAMPED(T, v, limit) ((v) > (T)(limit) ? (T)(limit) : (v) < (T)(-limit) ? (T)(-limit) : (v))
 #if ACTIVATION == 0
 #define SLOPE(T, v) v = (T)(1.0f);
@@ -29,7 +29,7 @@
     T e = exp_##T(-1.59576912f * v * fma_##T((T)(0.044715f), square, (T)(1.0f)));                                      \
     T s = 1.0f / (1.0f + e);                                                                                           \
     v = fma_##T(1.59576912f * v * fma_##T((T)(0.134145f), square, (T)(1.0f)), e * s * s, s);
-#elif ACTIVATION == 4 /* the same with e = exp(-v) */
+#elif ACTIVATION == 4 /* likewise with e = exp(-v) */
 #define SLOPE(T, v)                                                                                                    \
     v = CLAMPED(T, v, 80.0f);                                                                                          \
     T e = exp_##T(-v);                                                                                                 \

@@ -7,9 +7,9 @@
  * also stored in row cache_rows[r] of `next`. An invalid parent counts as zeros; an invalid cache row
  * stores nothing. A group computes whole rows.
  *
- * average_forward: sequence b is the rows ranges[b][0] .. + ranges[b][1] - 1, and starts from zeros. CPU
- * variant: a group computes whole sequences, 16 columns at a time; GPU variant: a group computes GROUP
- * columns of a sequence, one per work-item.
+ * average_forward: sequence b has rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1 and starts from zeros. CPU
+ * variant: a group computes whole sequences, 16 columns at a time; GPU variant: a group computes GROUP columns of a
+ * sequence, one per work-item.
  *
  * average_gate: `gates` (N, 2 D) holds g, then f; x, h, residual, y (N, D); y may be any of these. A group
  * computes whole rows.

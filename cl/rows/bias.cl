@@ -1,9 +1,7 @@
-/* sums[k] = the sum of the rows of chunk k of dy, in order: sums (chunks, C), dy (N, C). A chunk has
- * chunk_rows rows; the last chunk has the remaining rows. Groups are (strips of columns, chunks); chunks.cl
- * adds their sums.
+/* sums[k] = the sum of the rows of chunk k of dy, in order: sums (chunks, C), dy (N, C). A chunk has chunk_rows rows;
+ * the last chunk has the remaining rows. The grid of groups is (strips of columns, chunks); chunks.cl adds the sums.
  *
- * CPU variant: a strip has 1024 columns. GPU variant: it has QUADS columns, work-item i four of them. No
- * macros are needed. */
+ * CPU variant: a strip has 1024 columns. GPU variant: a strip has QUADS columns, four per work-item. No macros. */
 
 CPU_KERNEL void bias_backward_cpu(__global float *sums, int sums_offset, const __global float *dy, int dy_offset,
                                   int dy_stride, int rows, int columns, int chunk_rows)

@@ -1,8 +1,7 @@
 /* target += scale * (sums[0] + sums[1] + ...): target (1, C), sums (chunks, C).
  *
- * CPU variant: a group adds the chunks of 64 columns in order. GPU variant: a group has 8 columns,
- * work-item i column i % 8 of chunks i / 8, i / 8 + 8 ..., whose sums are then added in order. No macros
- * are needed. */
+ * CPU variant: a group adds the chunks of 64 columns in order. GPU variant: a group has 8 columns; work-item i
+ * adds column i % 8 of chunks i / 8, i / 8 + 8 ..., and these sums are then added in order. No macros. */
 
 CPU_KERNEL void chunks_add_cpu(__global float *target, int target_offset, const __global float *sums, int sums_offset,
                                int sums_stride, int chunks, int columns, float scale)

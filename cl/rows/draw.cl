@@ -1,14 +1,14 @@
 /* Samples ids from ranges of rows of logits (R, V), by softmax(logits / temperature) of the range, with the
- * Gumbel-max trick: the sample is the id with the largest value, logit / temperature + g, with Gumbel noise g
- * for each id (Maddison et al. 2014, "A* Sampling", 2). The id with the largest value over several ranges is
- * the sample from all of them, so ranges may be selected after the kernel. values (D, M), ids (D, M) and
- * their logits, found (D, M): (-inf, -1, -inf) if the range has only -inf and NaN.
+ * Gumbel-max trick: the sample is the id with the largest value, logit / temperature + g, with Gumbel noise g for
+ * each id (Maddison et al. 2014, "A* Sampling", 2). The id with the largest value over several ranges is the sample
+ * from all of them, so ranges may be selected after the kernel. Outputs values (D, M), ids (D, M) and, in found (D,
+ * M), their logits: (-inf, -1, -inf) if the range has only -inf and NaN.
  *
  * ranges (R, 2 M) = { first, end, first, end ... } as in top_k.cl. draws (D, 6) = { row, sample, count,
  * the key's low and high word, the temperature's bits }; row - first_row is the row of the logits. The
  * noise depends only on sample, count, key and id.
  *
- * No macros are needed. */
+ * No macros. */
 #include "include/candidates.cl"
 #include "include/philox.cl"
 
@@ -35,8 +35,7 @@ static inline struct draw draw_of(const __global int *words, int first_row)
     draw.count = (uint)words[2];
     draw.seed_low = (uint)words[3];
     draw.seed_high = (uint)words[4];
-    draw.inverse = fmin(1.0f / as_float(words[5]), 1e30f); /* finite, so that its product with a logit is
-                                                            * finite */
+    draw.inverse = fmin(1.0f / as_float(words[5]), 1e30f); /* finite, and so is the product with a logit */
     return draw;
 }
 
@@ -59,7 +58,7 @@ struct drawn {
     int id;
 };
 
-/* Columns c .. c + 15 of a row, -inf outside of the range. */
+/* Columns c .. c + 15 of a row, -inf outside the range. */
 #define load_range(x, c, range) (wide_load_range(x, c, range).v)
 static inline struct wide wide_load_range(const __global float *x, int c, struct range range)
 {
@@ -73,8 +72,8 @@ static inline struct wide wide_load_range(const __global float *x, int c, struct
     return WIDE(vload16(0, lanes));
 }
 
-/* Finds which of 16 words may give a value above the largest one, if their logits are `below` it: those
- * with -log(u) > -below, because g < -log(u). NaN may be included. */
+/* Returns whether any of 16 words may give a value above the largest one so far, if the logits are `below` that
+ * value: -log(u) > -below is necessary, because g < -log(u). The answer may also be true for NaN. */
 static inline int may_win(const uint16 *words, const float16 *below)
 {
     float16 threshold = exp16(*below < 0.0f ? *below : (float16)(0.0f)) * 1.0001f;
@@ -98,7 +97,7 @@ static inline void take_lanes(struct drawn *drawn, const uint16 *words, const fl
     }
 }
 
-/* Most blocks are skipped by their logits, and most of the others by their words, without a logarithm. */
+/* Skips most blocks because of their logits, and most others because of their words, without a logarithm. */
 static inline struct drawn draw_from(const __global float *x, struct range range, struct draw draw)
 {
     struct drawn drawn = {-INFINITY, -INFINITY, -1};
@@ -122,7 +121,7 @@ static inline struct drawn draw_from(const __global float *x, struct range range
     return drawn;
 }
 
-/* A group processes ranges one after the other. */
+/* A group processes one range at a time. */
 CPU_KERNEL void draw_forward_cpu(ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
@@ -159,7 +158,7 @@ static inline ulong first_of_range(const __global float *x, struct range range, 
     return first;
 }
 
-/* A group processes ranges one after the other. */
+/* A group processes one range at a time. */
 GPU_KERNEL void draw_forward_gpu(ARGUMENTS, __local ulong *keys)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {

@@ -36,9 +36,9 @@ GPU_KERNEL void layernorm_forward_gpu(FORWARD_ARGUMENTS)
     }
 }
 
-/* The gradients, with n = (x - mean) * r the normal row, r the result of scale_of(), g = dy * gamma:
+/* The gradients, with the normalised row n = (x - mean) * r, r the result of scale_of(), and g = dy * gamma:
  *
- *   dx = r * (g - mean of g - n * (sum of g * n) * f), the mean only if the norm subtracts one from x
+ *   dx = r * (g - mean of g - n * (sum of g * n) * f), with the mean of g only if the norm subtracts the mean from x
  *   dgamma += sum over rows of dy * n, dbeta += sum over rows of dy
  *
  * NORM 0 and 1: f = 1 / D. NORM 2, where r is not just 1 / std: f = 1 / ((D - 1) * std * r).

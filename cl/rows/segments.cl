@@ -1,4 +1,5 @@
-/* y[s] = the sum of the rows segments[s][0] .. segments[s][1] - 1 of x (N, D), in their order; rows outside of x count as zeros.
+/* y[s] = the sum of the rows segments[s][0] .. segments[s][1] - 1 of x (N, D), in their order; rows outside x count
+ * as zeros.
  *
  * A group computes whole segments. No macros. */
 

@@ -1,18 +1,16 @@
 /* Softmax and its logarithm over rows: y (N, C) of x (N, C), y may be x.
  *
- * CPU variants: a group computes whole rows, one after the other; a row stays in the core's cache between the
- * passes. GPU variants: a group computes a row, work-item i columns 4i .. 4i + 3 of every QUADS columns. No
- * macros are needed. */
+ * CPU variants: a group computes one whole row at a time; a row stays in the core's cache between the passes. GPU
+ * variants: a group computes a row; work-item i computes columns 4i .. 4i + 3 of every QUADS columns. No macros. */
 
 /* Returns the number to subtract from a row before exp: the largest value, or 0 if the row has only -inf (the
- * difference would be NaN). NaN is never the largest value; it reaches the sum and through it the whole
- * row. */
+ * difference would be NaN). NaN is never the largest value; it propagates through the sum to the whole row. */
 static float offset_of(float largest)
 {
     return largest == -INFINITY ? 0.0f : largest;
 }
 
-/* log(sum) that keeps a row of -inf at -inf */
+/* Returns log(sum), but keeps a row of -inf at -inf. */
 static float log_of(float sum)
 {
     return sum == 0.0f ? 0.0f : log(sum);
@@ -32,7 +30,7 @@ static float row_max(const __global float *x, int columns)
     return max16(fmax16(a, b));
 }
 
-/* sum over c of exp(x[c] - largest) */
+/* Returns the sum over c of exp(x[c] - largest). */
 static float row_exp_sum(const __global float *x, float largest, int columns)
 {
     float16 a = (float16)(0.0f), b = a;
@@ -47,7 +45,7 @@ static float row_exp_sum(const __global float *x, float largest, int columns)
     return sum16(a + b);
 }
 
-/* y[c] = exp(x[c] - largest) and its sum: each exp is computed once */
+/* y[c] = exp(x[c] - largest); returns the sum. Each exp is computed once. */
 static float row_exp(__global float *y, const __global float *x, float largest, int columns)
 {
     float16 sum = (float16)(0.0f);
@@ -65,7 +63,7 @@ static float row_exp(__global float *y, const __global float *x, float largest, 
     return sum16(sum);
 }
 
-/* y[n] = exp(x[n] - max) / sum; zeros if all of x[n] is -inf. */
+/* y[n] = exp(x[n] - max) / sum; zeros if all elements of x[n] are -inf. */
 CPU_KERNEL void softmax_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                     int x_offset, int x_stride, int rows, int columns)
 {
@@ -84,7 +82,7 @@ CPU_KERNEL void softmax_forward_cpu(__global float *y, int y_offset, int y_strid
     }
 }
 
-/* y[n] = (x[n] - max) - log(sum of exp(x[n] - max)); -inf everywhere if all of x[n] is. */
+/* y[n] = (x[n] - max) - log(sum of exp(x[n] - max)); -inf everywhere if all elements of x[n] are. */
 CPU_KERNEL void log_softmax_forward_cpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                         int x_offset, int x_stride, int rows, int columns)
 {

@@ -7,9 +7,9 @@
  * `next`. An invalid parent counts as zeros; an invalid cache row stores nothing. A group computes whole
  * rows.
  *
- * ssru_forward: sequence b is the rows ranges[b][0] .. + ranges[b][1] - 1, and starts from zeros. CPU
- * variant: a group computes whole sequences, 16 columns at a time; GPU variant: a group computes GROUP
- * columns of a sequence, one per work-item.
+ * ssru_forward: sequence b has rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1 and starts from zeros. CPU
+ * variant: a group computes whole sequences, 16 columns at a time; GPU variant: a group computes GROUP columns of a
+ * sequence, one per work-item.
  *
  * No macros. */
 #include "include/states.cl"

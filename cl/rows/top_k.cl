@@ -1,15 +1,15 @@
-/* Selects the k largest values of each row of logits (R, V): values (R, k) and ids (R, k), largest first, equal values by
- * ascending id. NaN and -inf are not selected; missing entries are (-inf, -1). Before the selection the kernel sets the
- * ids banned[offsets[r]] .. banned[offsets[r + 1] - 1] of row r to -inf in logits. A banned id may occur twice and may lie
- * outside the row. statistics (R, 4) holds { max, log(sum(exp(x - max))) } before the bans, and the same two after them;
- * if `both` is 0 the second pair is written twice. A row of -inf gives { -inf, -inf }. A NaN or +inf in a row makes the
- * logarithm NaN; max ignores NaN.
+/* Selects the k largest values of each row of logits (R, V): values (R, k) and ids (R, k), largest first, ties by
+ * ascending id. NaN and -inf are not selected; missing entries are (-inf, -1). Before the selection the kernel sets
+ * the ids banned[offsets[r]] .. banned[offsets[r + 1] - 1] of row r to -inf in logits. A banned id may occur twice
+ * and may be outside the row. statistics (R, 4) holds { max, log(sum(exp(x - max))) } before the bans, and the same
+ * two after them; if `both` is 0 the second pair is written twice. A row of -inf gives { -inf, -inf }. A NaN or +inf
+ * in a row makes the logarithm NaN; max ignores NaN.
  *
  * The ranges kernels do the same for ranges of a row's columns, without bans: columns first .. end - 1 for range m of
  * ranges (R, 2 M) = { first, end, first, end ... } give values (R, M k), ids (R, M k) and statistics (R, 2 M). Ranges are
  * clipped to the row.
  *
- * No macros are needed. */
+ * No macros. */
 #include "include/candidates.cl"
 #include "include/exp2.cl"
 
@@ -59,8 +59,8 @@ static float row_log_sum(const __global float *x, float largest, int columns)
     return log(sum16(a + b));
 }
 
-/* Processes columns in ascending order, so that equal values stay in order. Nearly all blocks have no value
- * above the last candidate and are skipped after one comparison. */
+/* Processes columns in ascending order, to keep ties in order. Nearly all blocks have no value above the last
+ * candidate and are skipped after one comparison. */
 static void row_top_k(__global float *values, __global int *ids, int k, const __global float *x, int columns)
 {
     clear(values, ids, k);
@@ -113,7 +113,7 @@ CPU_KERNEL void top_k_forward_cpu(ARGUMENTS)
     }
 }
 
-/* A group processes ranges one after the other. */
+/* A group processes one range at a time. */
 CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {
@@ -137,8 +137,8 @@ CPU_KERNEL void top_k_ranges_cpu(RANGE_ARGUMENTS)
 
 /* A group computes a row. shared and keys have GROUP entries each.
  *
- * Local memory is passed as parameters: PoCL 3.1 gives arrays that are declared in a kernel of this size
- * one address for all its threads, which then overwrite each other's data. */
+ * Local memory is passed as parameters: PoCL 3.1 gives arrays declared in a kernel of this size one address for
+ * all threads, which then overwrite each other's data. */
 GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulong *keys)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {
@@ -171,7 +171,7 @@ GPU_KERNEL void top_k_forward_gpu(ARGUMENTS, __local float *shared, __local ulon
     }
 }
 
-/* A group processes ranges one after the other. */
+/* A group processes one range at a time. */
 GPU_KERNEL void top_k_ranges_gpu(RANGE_ARGUMENTS, __local float *shared, __local ulong *keys)
 {
     for (int n = (int)get_group_id(0); n < rows; n += (int)get_num_groups(0)) {

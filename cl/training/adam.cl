@@ -1,8 +1,8 @@
 /* One step of Adam or AdamW on n parameters w with the moments m and v and the gradients dw, and sums of
  * squares.
  *
- * A group processes neighbouring blocks of BLOCK numbers, one after the other. GPU variants: work-item i
- * processes numbers 4i .. 4i + 3 of every QUADS numbers of a block. No macros are needed. */
+ * A group processes adjacent blocks of BLOCK numbers, one block at a time. GPU variants: work-item i processes
+ * numbers 4i .. 4i + 3 of every QUADS numbers of a block. No macros. */
 #define BLOCK 4096
 
 /* Finds this group's share of the blocks of n numbers. */

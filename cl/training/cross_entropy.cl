@@ -7,10 +7,9 @@
  * A row with a label outside the columns is ignored: its losses and gradient are 0. A row of only -inf has
  * infinite losses and a softmax of zeros.
  *
- * CPU variant: a group computes whole rows. The first pass finds the largest logit; the second, with the row
- * in the cache, stores exp(d) in dx; the third computes the gradient. GPU variant: a group computes a row,
- * work-item i columns 4i .. 4i + 3 of every QUADS columns, and computes exp(d) twice. No macros are
- * needed. */
+ * CPU variant: a group computes whole rows. The first pass finds the largest logit; the second, with the row in
+ * the cache, stores exp(d) in dx; the third computes the gradient. GPU variant: a group computes a row; work-item
+ * i computes columns 4i .. 4i + 3 of every QUADS columns, and computes exp(d) twice. No macros. */
 
 #include "include/exp2.cl"
 
@@ -30,7 +29,7 @@ static float offset_of(float largest)
     return largest == -INFINITY ? 0.0f : largest; /* the difference would be NaN */
 }
 
-/* sum q */
+/* Returns the sum of q. */
 static float wanted_sum(int columns, int label, int hidden, float smoothing, float share)
 {
     int is_hidden = hidden >= 0 && hidden < columns && hidden != label;

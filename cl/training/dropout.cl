@@ -1,8 +1,8 @@
 /* y = residual + x * mask: all (N, C), mask 0 or kept_scale from philox.cl; y may be x or residual, and
  * residual may be null. The gradient is the same product: dx = dy * mask.
  *
- * CPU variant: a group computes whole rows, 64 columns at a time. GPU variant: a group computes a row,
- * work-item i columns 4i .. 4i + 3 of every QUADS columns. No macros are needed. */
+ * CPU variant: a group computes whole rows, 64 columns at a time. GPU variant: a group computes a row; work-item i
+ * computes columns 4i .. 4i + 3 of every QUADS columns. No macros. */
 #include "include/philox.cl"
 
 #define DROPOUT_KERNEL_ARGUMENTS                                                                                       \
@@ -16,7 +16,7 @@ static const __global float *residual_row(const __global float *residual, int of
     return residual ? residual + offset + (size_t)n * stride : 0;
 }
 
-/* Computes out[c] from in[c] and added[c], if added is given, for `left` >= 1 columns, at most 16 */
+/* Computes out[c] from in[c] and added[c], if `added` is not null, for 1 <= left <= 16 columns. */
 static inline void drop16(__global float *out, const __global float *in, const __global float *added,
                           const float16 *factors, int left)
 {

@@ -13,21 +13,23 @@ extern "C" {
 
 enum { CLF_AUDIO_RATE = 16000 }; /* sample rate of all audio in this library, in Hz */
 
-/* An opened recording, which is read in bounded memory. One thread at a time may use it. */
+/* An open recording, read in bounded memory. One thread at a time may use it. */
 struct clf_audio;
 
 /**
- * Opens a recording in any format that libsndfile reads (WAV, FLAC, OGG, MP3, ...) or, in a library built
- * with FFmpeg, that FFmpeg reads (M4A, MP4, WebM, WMA, AAC, ...; of several audio streams, the one that
- * av_find_best_stream() chooses), with a sample rate of 1,000 to 1,000,000 Hz and any number of channels.
- * Channels are averaged. A pipe is copied to a temporary file first, because a pipe can be read only once.
+ * Opens a recording in any format that libsndfile reads (WAV, FLAC, OGG, MP3, ...) or, if the library was
+ * built with FFmpeg, that FFmpeg reads (M4A, MP4, WebM, WMA, AAC, ...; if there are several audio streams,
+ * av_find_best_stream() selects one). Sample rates from 1,000 to 1,000,000 Hz and any number of channels are
+ * supported. Channels are averaged. A pipe is copied to a temporary file first, because a pipe can be read
+ * only once.
  *
- * The first recording that libsndfile cannot read sets FFmpeg's log callback (av_log_set_callback()) for the
- * process: errors and warnings of this library quote FFmpeg's messages, which are not printed.
+ * Opening the first recording that libsndfile cannot read sets FFmpeg's log callback (av_log_set_callback())
+ * for the whole process: FFmpeg's messages are no longer printed but quoted in this library's errors and
+ * warnings.
  *
  * @param out receives the recording; free it with clf_audio_free().
  * @param path path of a file or pipe, UTF-8; "-" is standard input.
- * @return CLF_FILE if the file cannot be read, CLF_FORMAT if it is not a recording or holds no samples,
+ * @return CLF_FILE if the file cannot be read, CLF_FORMAT if it is not a recording or contains no samples,
  *         CLF_UNSUPPORTED if the library was built without libsndfile and soxr.
  */
 CLF_API clf_status clf_audio_open(struct clf_audio **out, const char *path);
@@ -61,12 +63,11 @@ CLF_API clf_status clf_audio_open_samples(struct clf_audio **out, const float *s
  * @param audio the recording.
  * @param wanted number of samples to read.
  * @return CLF_FORMAT if the remaining data is damaged or truncated, or if a sample is NaN. Packets that
- * FFmpeg cannot decode are skipped, and a warning (clf_log_set()) names the first of them.
+ *         FFmpeg cannot decode are skipped, and a warning (clf_log_set()) names the first of them.
  */
 CLF_API clf_status clf_audio_read(float *samples, size_t *count, struct clf_audio *audio, size_t wanted);
 
-/** Seeks to the beginning, so that the next read returns the first samples again. Returns the errors of
- * clf_audio_read(). */
+/** Seeks to the beginning of the recording. Returns the errors of clf_audio_read(). */
 CLF_API clf_status clf_audio_rewind(struct clf_audio *audio);
 
 /** Returns the number of samples at CLF_AUDIO_RATE according to the file's header; 0 if the header does

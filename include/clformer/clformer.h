@@ -5,25 +5,24 @@
  * of the shared library follows the same rule. Within such a version:
  *
  * - Functions keep their parameters, structs keep their fields and enumerators keep their values. New
- *   enumerators get new values, so a program must accept an unknown status or log level. In every enum with
- * an AUTO, AUTO is 0.
+ *   enumerators get new values, so a program must accept an unknown status or log level. In every enum that
+ *   has an AUTO value, AUTO is 0.
  * - Structs that begin with `size` may get new fields at the end.
- *   - A program fills the structs of options and callbacks. Start from the initialiser, the function that is
- *     named as the struct with _init: it writes the size that the program was compiled with. A newer library
- *     uses defaults for the missing fields. An older library accepts a longer struct if all unknown fields
- *     are 0, which always keeps the behaviour of the older version; otherwise it returns
- *     CLF_BAD_ARGUMENT.
- *   - The library fills the other structs and writes its own size. Read them through the pointer and do not
- *     copy them. A field exists if it lies within `size`.
- * - All other structs do not change. They are passed in arrays or filled by the program: clf_line,
+ *   - Structs of options and callbacks are filled by the program. Start from the struct's initialiser (its
+ *     name plus _init), which writes the size that the program was compiled with. A newer library uses
+ *     defaults for the missing fields. An older library accepts a longer struct if all unknown fields are 0,
+ *     which keeps the older behaviour; otherwise it returns CLF_BAD_ARGUMENT.
+ *   - The other structs that begin with `size` are filled by the library, which writes its own size. Read
+ *     them through the pointer and do not copy them. A field exists if it lies within `size`.
+ * - All other structs never change, because they are passed in arrays or filled by the program: clf_line,
  *   clf_translation, clf_hypothesis, clf_score, clf_kernel_time, clf_recipe_key, clf_train_sample,
  *   clf_segment, clf_word, clf_bleu and clf_wer.
  *
  * Parameters: outputs come first. A callback gets `void *payload` as its last parameter, the pointer that the
- * program stored beside the callback. `int` has 32 bits.
+ * program stored with the callback. `int` has 32 bits.
  *
- * The JSON that clf_inspect() and the command write may get new keys. The texts of errors and log messages
- * are meant for people and may change at any time. */
+ * The JSON output of clf_inspect() and of the command may gain new keys. Error and log messages are for human
+ * readers and may change at any time. */
 #ifndef CLFORMER_CLFORMER_H
 #define CLFORMER_CLFORMER_H
 

@@ -51,15 +51,15 @@ typedef enum clf_instructions {
     CLF_INSTRUCTIONS_AUTO = 0,
     CLF_INSTRUCTIONS_PORTABLE = 1,    /* plain OpenCL C, supported by every device */
     CLF_INSTRUCTIONS_AVX2 = 2,        /* with FMA and F16C */
-    CLF_INSTRUCTIONS_AVX_VNNI = 3,    /* plus dot products of int8 on 256 bits */
+    CLF_INSTRUCTIONS_AVX_VNNI = 3,    /* plus 256-bit int8 dot products */
     CLF_INSTRUCTIONS_AVX512 = 4,      /* AVX512F and AVX512BW */
-    CLF_INSTRUCTIONS_AVX512_VNNI = 5, /* plus dot products of int8 on 512 bits */
-    CLF_INSTRUCTIONS_AVX512_BF16 = 6, /* plus dot products of bf16 */
+    CLF_INSTRUCTIONS_AVX512_VNNI = 5, /* plus 512-bit int8 dot products */
+    CLF_INSTRUCTIONS_AVX512_BF16 = 6, /* plus bf16 dot products */
     CLF_INSTRUCTIONS_AMX =
-        7, /* plus tile multiplication of int8 and bf16. Both AMX and AUTO request permission
-          from Linux for the whole process; alternate signal stacks then need 8 KiB more */
+        7, /* plus int8 and bf16 tile multiplication. AMX and AUTO request Linux's permission for the whole
+              process; alternate signal stacks then need 8 KiB more */
     CLF_INSTRUCTIONS_NEON = 8,    /* Advanced SIMD of 64-bit Arm */
-    CLF_INSTRUCTIONS_DOTPROD = 9, /* plus dot products of int8 */
+    CLF_INSTRUCTIONS_DOTPROD = 9, /* plus int8 dot products */
     /* GPU levels: matrix instructions for fp16, bf16 and int8, which round activations to that precision. */
     CLF_INSTRUCTIONS_NV80 = 10, /* NVIDIA, compute capability 8.0 and later */
     CLF_INSTRUCTIONS_MFMA = 11, /* AMD CDNA (gfx90a). MFMA, WMMA11 and WMMA12 are compiled but untested; AUTO
@@ -72,7 +72,7 @@ typedef enum clf_instructions {
 
 /* The precision in which weights are stored and matrix multiplications are computed. */
 typedef enum clf_precision {
-    CLF_PRECISION_AUTO = 0, /* for loading a model: the precision that clf_convert() wrote, int8 if another
+    CLF_PRECISION_AUTO = 0, /* when loading a model: the precision written by clf_convert(), int8 if another
                                engine's folder holds int8, else fp32 */
     CLF_PRECISION_FP32 = 1,
     CLF_PRECISION_FP16 = 2, /* weights in half precision, sums in fp32; activations in half precision if the
@@ -110,16 +110,15 @@ struct clf_device_info {
     int has_fp16;
     int has_subgroups;
     int has_integer_dot_product;
-    /* Instructions that a probe kernel found when the device was opened; 0 and AUTO in a list. has_dot_int8
-     * of a GPU is NVIDIA's dp4a, which no extension reports. */
+    /* Instructions that a probe kernel detected when the device was opened; 0 or AUTO for a device that is
+     * only listed. On a GPU, has_dot_int8 means NVIDIA's dp4a, which no extension reports. */
     int has_dot_int8;
     int has_dot_bf16;
     clf_instructions instructions; /* instruction set level */
     clf_variant variant;           /* the kernel variant that AUTO selects */
-    int candidate_order; /* 0: tried first as the default device, then 1, ...; -1: used only if selected by
-                            name */
-    const char *order_reason; /* why the device has this candidate_order, as a phrase; for a GPU it names the
-                                 next GPU */
+    int candidate_order; /* rank among candidates for the default device, 0 is tried first; -1: used only if
+                            selected by name */
+    const char *order_reason; /* reason for candidate_order, as a phrase; for a GPU it names the next GPU */
 };
 
 /* Options for opening a device; start from clf_device_options_init(). */
@@ -130,10 +129,10 @@ struct clf_device_options {
     clf_attention attention;
     clf_instructions instructions;
     /* 1: cache compiled programs in $XDG_CACHE_HOME/clformer, up to $CLFORMER_CACHE_BYTES. A folder that
-     * another user may write to is not used, and a warning is logged. */
+     * other users can write to is ignored with a logged warning. */
     int use_program_cache;
     int profile;    /* 1: measure the time of every kernel for clf_device_profile() */
-    int use_tuning; /* 1: use the results of `clformer tune` for choices that are AUTO and for tile sizes */
+    int use_tuning; /* 1: use the results of `clformer tune` for AUTO settings and tile sizes */
     int reserved;   /* 0 */
 };
 
@@ -171,10 +170,10 @@ CLF_API const struct clf_device_info *clf_device_list_at(const struct clf_device
 CLF_API void clf_device_list_free(struct clf_device_list *list);
 
 /**
- * Opens a device and checks with a first small kernel that it works. On a GPU the check also runs matrix
- * multiplications and an attention step; its result is cached for each driver in the cache folder. Threads
- * may share a device and the models on it: each batch or update locks the device. Callbacks run while the
- * device is not locked. Close a device after all threads have freed what they created on it.
+ * Opens a device and runs a small kernel to check that it works. On a GPU the check also runs matrix
+ * multiplications and an attention step; the result is cached per driver in the cache folder. Threads may
+ * share a device and the models on it: each batch or update locks the device. Callbacks run while the device
+ * is not locked. Close a device only after everything created on it has been freed.
  *
  * @param out receives the device; close it with clf_device_close() after freeing everything created on it.
  * @param selector an index of the list (digits), "gpu", "cpu", a PCI address (the domain is optional), a UUID
@@ -182,10 +181,9 @@ CLF_API void clf_device_list_free(struct clf_device_list *list);
  *     device or platform; case is ignored. If several devices match, the first in default order is opened; if
  *     they have the same name, a notice is logged. NULL or "" uses the environment variable CLFORMER_DEVICE,
  *     and if that is not set the default device: a GPU that passes the check, else a CPU. GPUs with dedicated
- *     memory are tried first, then GPUs with more estimated arithmetic (compute units, their width, clock),
- *     then GPUs with more memory. Between two drivers of one card, and between a GPU that shares the host's
- *     memory and a CPU, the default is the device that multiplied matrices faster when the first start
- *     measured both.
+ *     memory are tried first, then GPUs with a higher estimated arithmetic rate (number and width of compute
+ *     units, clock), then GPUs with more memory. Two drivers of one card are compared by the speed of matrix
+ *     multiplication, measured once at the first start; so are a GPU that shares the host's memory and a CPU.
  * @param options NULL for the defaults.
  * @return CLF_NO_DEVICE if no device matches; CLF_DEVICE or CLF_BUILD if the selected device fails, with the
  *         next candidate named in clf_last_error(). A default device that fails the check is skipped with a
@@ -195,16 +193,16 @@ CLF_API clf_status clf_device_open(struct clf_device **out, const char *selector
                                    const struct clf_device_options *options);
 
 /**
- * Opens the device of an OpenCL context that the program created, so that both can use the same memory and
- * the same queue.
+ * Opens the device of an OpenCL context that the program created, so that the program and the library can
+ * share memory and a queue.
  *
  * @param out receives the device; close it with clf_device_close() after freeing everything created on it.
  * @param context a cl_context with a single device. It is retained until the device is closed.
  * @param queue an in-order cl_command_queue of this context, also retained. Commands of the program and of
- * the library are executed in the order in which they are enqueued. NULL lets the library create a queue.
- * @param options as in clf_device_open(); options->profile needs a queue with CL_QUEUE_PROFILING_ENABLE.
+ *     the library are executed in the order in which they are enqueued. NULL lets the library create a queue.
+ * @param options as in clf_device_open(); options->profile requires a queue with CL_QUEUE_PROFILING_ENABLE.
  * @return CLF_BAD_ARGUMENT if the context has several devices, or if the queue belongs to another context,
- *         executes out of order or lacks the profiling that options->profile needs; CLF_NO_DEVICE if
+ *         executes out of order or lacks profiling when options->profile is set; CLF_NO_DEVICE if
  *         clf_device_list_create() does not list the device; else the errors of clf_device_open().
  */
 CLF_API clf_status clf_device_open_context(struct clf_device **out, void *context, void *queue,
@@ -217,17 +215,17 @@ CLF_API clf_status clf_device_open_context(struct clf_device **out, void *contex
  *     created on the devices.
  * @param count receives the number of devices.
  * @param selectors a comma-separated list. Each element is a selector of clf_device_open(), a selector
- *     followed by * (every usable device that matches), or "all" (every usable device); the last two count a
- *     card that several drivers report once. A device that is named twice is opened once. NULL or "" uses
+ *     followed by * (every usable device that matches), or "all" (every usable device); the last two include
+ *     a card only once if several drivers report it. A device named twice is opened once. NULL or "" uses
  *     CLFORMER_DEVICE, which may be a list, and if that is not set the default device.
- * @param options options of each device; NULL for the defaults.
+ * @param options options for each device; NULL for the defaults.
  * @return the errors of clf_device_open(). If several devices are selected, devices that fail are skipped
- *         with a logged warning; the call fails only if none is left.
+ *         with a logged warning; the call fails only if all of them fail.
  */
 CLF_API clf_status clf_devices_open(struct clf_device ***out, int *count, const char *selectors,
                                     const struct clf_device_options *options);
 
-/** Closes the `count` devices of clf_devices_open() and frees the array; NULL is ignored. */
+/** Closes the `count` devices opened by clf_devices_open() and frees the array; NULL is ignored. */
 CLF_API void clf_devices_close(struct clf_device **devices, int count);
 
 /** Returns the description of an opened device, owned by the device. */
@@ -239,10 +237,10 @@ struct clf_kernel_time {
                          "copy" or "fill" */
     int64_t launches;
     double seconds;          /* from start to end on the device's clock */
-    double operations;       /* arithmetic operations, an fma counted as two; 0 if not counted */
+    double operations;       /* arithmetic operations, a fused multiply-add counts as two; 0 if not counted */
     double bytes;            /* minimum number of bytes read and written, each operand counted once */
     clf_precision precision; /* precision of the operands; each precision has a separate entry */
-    int64_t discarded;       /* launches for which the driver reported an invalid time; not in seconds */
+    int64_t discarded; /* launches for which the driver reported an invalid time; not included in `seconds` */
 };
 
 /**
@@ -250,7 +248,7 @@ struct clf_kernel_time {
  * Waits for all enqueued work.
  *
  * @param out receives the kernels, longest total time first; owned by the device and valid until the next
- *     call of this function or of the reset.
+ *     call to this function or clf_device_profile_reset().
  * @param count receives the number of kernels; 0 if the device was opened without options.profile.
  * @param device the device.
  * @return CLF_DEVICE if an enqueued command failed.
@@ -261,21 +259,22 @@ CLF_API clf_status clf_device_profile(const struct clf_kernel_time **out, int *c
 /** Waits for all enqueued work and clears the times. Returns the errors of clf_device_profile(). */
 CLF_API clf_status clf_device_profile_reset(struct clf_device *device);
 
-/* The peak rates of a device per second, measured by small kernels of its kernel variant. */
+/* Peak rates of a device per second, measured with small kernels of its kernel variant. */
 struct clf_device_peaks {
     size_t size;            /* size of this struct in the library, see clformer.h */
     double fma_operations;  /* fp32 fused multiply-adds, each counted as two operations */
     double int8_operations; /* multiply-adds of int8 dot products, each counted as two operations; 0 if the
                                device has no instruction for them */
-    double bf16_operations; /* multiply-adds of bf16 dot products, in the same way */
-    double read_bytes;      /* bytes of a stream read from an array larger than all caches */
+    double bf16_operations; /* the same for bf16 dot products */
+    double read_bytes;      /* bytes read sequentially from an array larger than all caches */
+    double fp16_operations; /* the same for fp16 matrix instructions */
 };
 
 /**
  * Measures the peak rates of a device as the best of many rounds. Takes about two seconds and does not appear
  * in the profile.
  *
- * @param out receives the peaks; owned by the device and valid until the next call of this function.
+ * @param out receives the peaks; owned by the device and valid until the next call to this function.
  * @param device the device.
  * @return CLF_DEVICE, CLF_BUILD or CLF_DEVICE_MEMORY.
  */

@@ -1,4 +1,4 @@
-/* Interrupting long operations without a callback parameter: loading, converting and averaging models, and
+/* Interrupts long operations that have no callback parameter: loading, converting and averaging models, and
  * compiling. */
 #ifndef CLFORMER_INTERRUPT_H
 #define CLFORMER_INTERRUPT_H
@@ -18,8 +18,8 @@ typedef int clf_interrupt_function(void *payload);
  * returns non-zero, the operation fails with CLF_INTERRUPTED and removes the files that it has written. The
  * setting applies to the whole process.
  *
- * @param function called often and on any thread, one call at a time. It must return quickly and must not
- * call clf_interrupt_set(). NULL removes the function.
+ * @param function called often, on any thread, but never concurrently. It must return quickly and must not
+ *     call clf_interrupt_set(). NULL removes the function.
  * @param payload passed to function unchanged; owned by the caller and valid while the function is set.
  */
 CLF_API void clf_interrupt_set(clf_interrupt_function *function, void *payload);

@@ -10,7 +10,7 @@ extern "C" {
 
 typedef enum clf_log_level {
     CLF_LOG_WARNING = 0, /* an unexpected condition; the operation continues */
-    CLF_LOG_NOTICE = 1,  /* logged once, such as a notice that an operation will take long */
+    CLF_LOG_NOTICE = 1,  /* logged once, for example before a long operation */
     CLF_LOG_INFO = 2,    /* choices and their reasons */
     CLF_LOG_DEBUG = 3,   /* full build logs and other details */
 } clf_log_level;
@@ -22,9 +22,9 @@ typedef void clf_log_function(clf_log_level level, const char *message, void *pa
  * Sets the function that receives every log message of the process; without a function, messages are
  * discarded.
  *
- * @param function called on the thread that logs, so several threads may call it at the same time. A message
- * is complete and has no trailing newline; control characters other than newline and tab are escaped as \x1b.
- * NULL discards messages.
+ * @param function called on the logging thread, possibly by several threads at the same time. A message is
+ *     complete and has no trailing newline; control characters other than newline and tab are escaped as
+ *     \x1b. NULL discards messages.
  * @param payload passed to function unchanged; owned by the caller and valid while the function is set.
  */
 CLF_API void clf_log_set(clf_log_function *function, void *payload);

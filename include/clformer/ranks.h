@@ -20,12 +20,12 @@ CLF_API const char *clf_ranks_library(void);
 
 /**
  * Joins the other ranks; every rank must make this call, once per process. A process that was not started by
- * mpirun or srun is a single rank, and MPI is not initialised (unless the caller did so before). All calls
- * about ranks, and clf_train() with ranks, must be made by the same thread.
+ * mpirun or srun is a single rank, and this function does not initialise MPI. All clf_ranks_*() calls, and
+ * clf_train() with ranks, must be made on the same thread.
  *
  * @param out receives the ranks; free the object with clf_ranks_leave().
- * @return CLF_UNSUPPORTED if there are several ranks and the library was built without MPI or with a
- *         different MPI from mpirun's; CLF_NETWORK if MPI fails.
+ * @return CLF_UNSUPPORTED if there are several ranks and the library was built without MPI or with an MPI
+ *         library other than mpirun's; CLF_NETWORK if MPI fails.
  */
 CLF_API clf_status clf_ranks_join(struct clf_ranks **out);
 
@@ -70,8 +70,8 @@ CLF_API clf_status clf_ranks_agree(struct clf_ranks *ranks, clf_status status);
  * Leaves the other ranks and frees the object; every rank must make this call.
  *
  * @param ranks may be NULL.
- * @param status the final status of this rank. If the other ranks cannot know about a failure (such as a
- *     failure of MPI), MPI_Abort() ends them and this process.
+ * @param status the final status of this rank. If the other ranks cannot learn of a failure (such as an MPI
+ *     failure), MPI_Abort() ends them and this process.
  */
 CLF_API void clf_ranks_leave(struct clf_ranks *ranks, clf_status status);
 

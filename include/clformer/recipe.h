@@ -46,17 +46,17 @@ CLF_API clf_status clf_recipe_load(struct clf_recipe *recipe, const char *path);
  * @param recipe the recipe.
  * @param name one of clf_recipe_keys().
  * @param values (count) words, copied. `config` takes KEY=VALUE and may be set several times; a switch takes
- *     no word (values may be NULL), "true" or "false".
+ *     "true", "false" or no word (values may then be NULL).
  * @param count number of words.
  * @return CLF_BAD_ARGUMENT for an unknown name or an invalid value, naming the accepted values, and for a
- * NULL name or word.
+ *         NULL name or word.
  */
 CLF_API clf_status clf_recipe_set(struct clf_recipe *recipe, const char *name, const char *const *values,
                                   int count);
 
 /**
  * Writes every option with its current value, including defaults, as JSON for clf_recipe_load(). If `from` is
- * set, options that are determined by its folder are omitted.
+ * set, options that this folder determines are omitted.
  *
  * @param recipe the recipe.
  * @param path path of the file to write.

@@ -15,18 +15,18 @@ extern "C" {
 /* X(NAME, value, meaning): the list of all status codes. */
 #define CLF_STATUS_LIST(X)                                                                                   \
     X(OK, 0, "done")                                                                                         \
-    X(BAD_ARGUMENT, 1, "an argument of the call is out of range")                                            \
-    X(OUT_OF_MEMORY, 2, "the host has no memory left")                                                       \
+    X(BAD_ARGUMENT, 1, "an argument is invalid")                                                             \
+    X(OUT_OF_MEMORY, 2, "out of host memory")                                                                \
     X(FILE, 3, "a file or folder cannot be read or written")                                                 \
-    X(FORMAT, 4, "a file does not hold what its format says")                                                \
+    X(FORMAT, 4, "a file is damaged or has the wrong format")                                                \
     X(TEXT, 5, "a line of text cannot be used")                                                              \
-    X(NO_DEVICE, 6, "no OpenCL device fits")                                                                 \
+    X(NO_DEVICE, 6, "no matching OpenCL device")                                                             \
     X(DEVICE, 7, "an OpenCL call failed")                                                                    \
-    X(DEVICE_MEMORY, 8, "the device has no memory left")                                                     \
-    X(BUILD, 9, "a kernel does not compile")                                                                 \
-    X(UNSUPPORTED, 10, "the request is understood but not supported")                                        \
-    X(INTERRUPTED, 11, "the caller asked to stop")                                                           \
-    X(NETWORK, 12, "the ranks of a run cannot reach each other")
+    X(DEVICE_MEMORY, 8, "out of device memory")                                                              \
+    X(BUILD, 9, "a kernel cannot be compiled")                                                               \
+    X(UNSUPPORTED, 10, "the request is not supported")                                                       \
+    X(INTERRUPTED, 11, "interrupted by the caller")                                                          \
+    X(NETWORK, 12, "the ranks cannot communicate")
 
 typedef enum clf_status {
 #define CLF_STATUS_ENUM(name, value, meaning) CLF_##name = (value),
@@ -54,7 +54,7 @@ CLF_API const char *clf_status_meaning(clf_status status);
  * Returns the message of the last error on the calling thread: what failed, on which device, file, tensor or
  * line, and what to do.
  *
- * @return never NULL; owned by the library and valid until this thread's next call of the library; "" before
+ * @return never NULL; owned by the library and valid until this thread's next call to the library; "" before
  *         the first failure. After a call that returned CLF_OK the content is unspecified. The message is
  *         safe to print on a terminal: control characters, which may come from a file, are escaped as \x1b.
  */

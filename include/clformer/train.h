@@ -17,17 +17,17 @@ extern "C" {
 /* Properties of a run, known before the first update. */
 struct clf_train_start {
     size_t size;        /* size of this struct in the library, see clformer.h */
-    int64_t parameters; /* number of parameters, shared parameters counted once */
-    int pairs, lines;   /* sentence pairs for training, and lines read to get them */
+    int64_t parameters; /* number of parameters; shared parameters count once */
+    int pairs, lines;   /* sentence pairs used for training, and lines read */
     int left_out_empty, left_out_long, left_out_broken; /* pairs skipped as empty, too long or malformed */
     int validation_pairs;
-    const char *checkpoint; /* folder of the model from which the run starts */
+    const char *checkpoint; /* folder of the model that the run starts from */
     int64_t first_update;   /* 1, or more if an earlier run is resumed */
     int64_t max_updates;    /* 0: no limit */
     uint64_t device_bytes;  /* peak memory on the device, including validation */
-    uint64_t host_bytes;    /* host memory for gradient sums: micro-batches waiting for others, and buffers
-                               exchanged between ranks */
-    int ranks;              /* number of ranks; each of them uses the same amount of memory */
+    uint64_t host_bytes;    /* host memory for gradient sums: pending micro-batches, and buffers exchanged
+                               between ranks */
+    int ranks;              /* number of ranks; each uses the same amount of memory */
     int reserved;           /* 0 */
 };
 
@@ -46,7 +46,7 @@ struct clf_train_update {
     int64_t expected_updates; /* update at which max-updates or max-epochs ends the run, whichever comes
                                  first; 0: no limit. Epochs differ by a few updates, so the value is exact
                                  only in the last epoch. Patience may end the run sooner */
-    double waited;            /* seconds of the update in which rank 0 waited for data from other ranks */
+    double waited;            /* seconds of the update that rank 0 spent waiting for data from other ranks */
 };
 
 /* A sample translation of a validation; strings are UTF-8. */
@@ -59,8 +59,8 @@ struct clf_train_validation {
     size_t size; /* size of this struct in the library, see clformer.h */
     int64_t update;
     int epoch;
-    double loss, nll, perplexity; /* per counted label, without dropout; nll and perplexity, and jadore's
-                                     loss, without label smoothing */
+    double loss, nll, perplexity; /* per counted label, computed without dropout; nll, perplexity and the loss
+                                     of the preset jadore also without label smoothing */
     double bleu;                  /* negative if not computed */
     int is_best;                  /* 1 if this is the best validation so far */
     const char *better_by; /* "BLEU" or "loss": the measure that improved over the best earlier validation;
@@ -91,11 +91,12 @@ struct clf_train_hooks {
     void (*started)(const struct clf_train_start *start, void *payload);
     void (*updated)(const struct clf_train_update *update, void *payload);
     void (*validated)(const struct clf_train_validation *validation, void *payload);
-    /* Called last, after success and after failure. */
+    /* Called last, on success and on failure. */
     void (*ended)(const struct clf_train_times *times, void *payload);
-    /* Polled between updates: non-zero saves a checkpoint and ends the run with CLF_INTERRUPTED. Also polled
-     * while a vocabulary is learned and while weights are initialised; before the first update nothing is
-     * saved. SentencePiece cannot be interrupted: it finishes on a separate thread, and exit() waits for it.
+    /* Polled between updates: a non-zero result saves a checkpoint and ends the run with CLF_INTERRUPTED.
+     * Also polled while a vocabulary is learned and while weights are initialised; before the first update
+     * nothing is saved. SentencePiece cannot be interrupted: it finishes on a separate thread, and exit()
+     * waits for it.
      */
     int (*interrupted)(void *payload);
     void *payload;
@@ -124,10 +125,10 @@ static inline void clf_train_hooks_init(struct clf_train_hooks *hooks)
  *     optimizer's state. Missing folders are created.
  * @param hooks NULL for none.
  * @return CLF_FILE, CLF_FORMAT or CLF_TEXT for unusable data; CLF_BAD_ARGUMENT for a recipe that contradicts
- *         itself, for a recipe or texts that differ from the run to resume, and for an output that is a file,
- *         holds a model that would be overwritten, or is in use by another run; CLF_DEVICE_MEMORY with the
- *         sizes; CLF_UNSUPPORTED for a model that is too large to train, and after too many updates with
- *         non-finite gradients; CLF_NETWORK; CLF_INTERRUPTED. If one rank fails, all ranks fail with its
+ *         itself, for a recipe or texts that differ from those of the run to resume, and for an output that
+ *         is a file, holds a model that would be overwritten, or is in use by another run; CLF_DEVICE_MEMORY
+ *         with the sizes; CLF_UNSUPPORTED for a model that is too large to train, and after too many updates
+ *         with non-finite gradients; CLF_NETWORK; CLF_INTERRUPTED. If one rank fails, all ranks fail with its
  *         message, which begins with its number and host. The last good checkpoint is always kept; if there
  *         is none, all files and folders that this call created are removed.
  */
@@ -150,14 +151,13 @@ CLF_API clf_status clf_average(const char *output, const char *const *folders, i
                                clf_precision precision);
 
 /**
- * Writes a model to a new folder with its weights in the form in which they are loaded in a precision. The
- * new model is smaller and loads faster; it gives bit-identical translations to the original loaded in that
- * precision.
+ * Writes a model to a new folder, with its weights stored as they are loaded in the given precision. The new
+ * model is smaller, loads faster, and translates bit-identically to the original loaded in that precision.
  *
  * @param output path of a folder that does not exist yet; it also receives the other files of the model.
  *     Missing parent folders are created.
  * @param folder path of a model in any supported format, or an Argos Translate package. The new folder has
- *     the same format; with int8, weights that are stored in int8 are copied unchanged.
+ *     the same format; with int8, weights that are already stored in int8 are copied unchanged.
  * @param precision precision of linear weights and embeddings: fp32, fp16, bf16, or int8 with one scale per
  *     row; all other weights are written in fp32.
  * @return CLF_FILE or CLF_FORMAT, naming folder and tensor; CLF_UNSUPPORTED for a value too large for fp16 or

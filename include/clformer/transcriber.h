@@ -37,8 +37,8 @@ struct clf_segment {
         *words; /* (word_count) if word timestamps were requested; empty if the segment has no text */
     int token_count, word_count;
     /* Values of the segment's window: */
-    double temperature;       /* temperature of the last decoding */
-    double avg_logprob;       /* mean log-probability of the tokens including the end token */
+    double temperature;       /* temperature of the last decoding attempt */
+    double avg_logprob;       /* mean log-probability of the tokens, including the end token */
     double compression_ratio; /* bytes of text / bytes after zlib compression; NaN if built without zlib */
     double no_speech_prob;    /* probability that the window holds no speech */
 };
@@ -57,7 +57,7 @@ struct clf_transcript {
  * command. */
 struct clf_transcribe_options {
     size_t size;           /* size of this struct, see clformer.h */
-    int beam;              /* 5; 1: greedy */
+    int beam;              /* default 5; 1: greedy */
     double patience;       /* default 1: the beam search of a window ends with beam * patience hypotheses; at
                               most 8. With 1.5 or more, beam 1 is a beam search as well */
     double length_penalty; /* 0 to 1: scores are divided by ((5 + length) / 6)^penalty; negative, the default:
@@ -66,11 +66,10 @@ struct clf_transcribe_options {
         *language;  /* language code or English name, "fr" or "French"; NULL: detected from the first 30 s */
     int translate;  /* 1: translate into English */
     int timestamps; /* 1: segments have their own timestamps; 0: the times of the window */
-    int condition_on_previous;    /* 1: the text of earlier windows is the prompt of each window */
-    const char *initial_prompt;   /* text before the first window; NULL: none; "": a space */
-    const char *prefix;           /* text that every window begins with; NULL: none */
-    double max_initial_timestamp; /* default 1: latest start of the first text of a window, in seconds; 0: no
-                                     limit */
+    int condition_on_previous;    /* 1: each window is prompted with the text of earlier windows */
+    const char *initial_prompt;   /* prompt of the first window; NULL: none; "": a space */
+    const char *prefix;           /* text that every window is forced to begin with; NULL: none */
+    double max_initial_timestamp; /* default 1: latest start of the first text, in seconds; 0: no limit */
     double no_speech_threshold;   /* default 0.6: windows with a higher probability of no speech are skipped;
                                      NaN: no window is skipped */
     double log_probability_threshold; /* default -1: windows with a higher avg_logprob are not skipped as
@@ -84,7 +83,7 @@ struct clf_transcribe_options {
     /* Called by clf_transcribe() with each finished segment. The segment is owned by the library and valid
      * during the call. May be NULL. */
     void (*segment)(const struct clf_segment *segment, void *payload);
-    /* Called once per window with the seconds done and the total number of seconds. May be NULL. */
+    /* Called once per window with the seconds transcribed so far and in total. May be NULL. */
     void (*progress)(double seconds, double of, void *payload);
     void *payload; /* last argument of the callbacks */
     /* 1: segments have words with times, and the next window begins at the end of the last word. */
@@ -96,24 +95,23 @@ struct clf_transcribe_options {
     const char *prepend_punctuations; /* punctuation that is joined to the following word; NULL: "'“¿([{- */
     const char *append_punctuations;  /* punctuation that is joined to the preceding word; NULL:
                                          "'.。,，!！?？:：”)]}、 */
-    /* (temperature_count) temperatures for decoding a window, in this order, until compression_ratio is at
-     * most the threshold and avg_logprob is at least log_probability_threshold, or the window is silence
-     * (avg_logprob below that and no_speech_prob above no_speech_threshold). The last result is used in any
-     * case. At 0 the window is decoded by beam search, above 0 by sampling. Text decoded above 0.5 is not
-     * used as a prompt. NULL: 0, 0.2, 0.4, 0.6, 0.8, 1. */
+    /* (temperature_count) temperatures to try in this order when decoding a window, until compression_ratio
+     * is at most the threshold and avg_logprob is at least log_probability_threshold, or the window is
+     * silence (avg_logprob below that and no_speech_prob above no_speech_threshold). The last result is used
+     * in any case. At 0 the window is decoded by beam search, above 0 by sampling. Text decoded at a
+     * temperature above 0.5 is not used as a prompt. NULL: 0, 0.2, 0.4, 0.6, 0.8, 1. */
     const double *temperatures;
     int temperature_count;
     int best_of;                        /* default 5: number of samples; the most probable one is used */
     double compression_ratio_threshold; /* default 2.4; NaN: no threshold, as in a build without zlib */
-    uint64_t seed; /* default 0. The samples of a recording depend on the seed only, not on other recordings
-                      of the batch */
+    uint64_t seed; /* default 0. The samples depend on the seed, but not on other recordings in the batch */
     /* Words and names that are likely to occur: placed in the prompt of every window before the text of
-     * earlier windows (faster-whisper), truncated to half of the decoder's positions. Not with prefix. NULL:
-     * none. */
+     * earlier windows (faster-whisper), truncated to half of the decoder's positions. Cannot be combined with
+     * prefix. NULL: none. */
     const char *hotwords;
     const int32_t *suppressed; /* (suppressed_count) ids that are never generated, in addition to special
-                                  tokens; -1 means the ids of non-speech symbols. NULL: -1. With
-                                  suppressed_count 0 nothing is suppressed, including special tokens */
+                                  tokens; -1 means the ids of non-speech symbols. NULL: -1. If
+                                  suppressed_count is 0, nothing is suppressed, not even special tokens */
     int suppressed_count;
     int batch; /* default 1: number of recordings that clf_transcribe_several() decodes in one batch; at most
                   64 */
@@ -154,7 +152,7 @@ CLF_API void clf_transcriber_free(struct clf_transcriber *transcriber);
  * @param audio the recording, borrowed for the call; its read position afterwards is unspecified.
  * @return the errors of clf_audio_read(); CLF_INTERRUPTED; CLF_TEXT for a prompt or prefix that is not UTF-8
  *         or too long; CLF_BAD_ARGUMENT for a NULL pointer or a transcriber in use. Segments may already have
- * been passed to options.segment before a failure.
+ *         been passed to options.segment before a failure.
  */
 CLF_API clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
                                   struct clf_audio *audio);
@@ -165,8 +163,8 @@ struct clf_recordings {
     size_t size;  /* size of this struct, see clformer.h */
     int count;    /* number of recordings, 0 or more */
     int reserved; /* 0 */
-    /* Opens recording `index`; called when its transcription starts. The recording is owned by the caller and
-     * is not used after `done`. `open` and `done` must be set. */
+    /* Opens recording `index`; called when its transcription starts. The caller owns the recording, which is
+     * not used after `done`. `open` and `done` must be set. */
     clf_status (*open)(struct clf_audio **out, int index, void *payload);
     /* Called once for each opened recording, in the order of completion. `transcript` is owned by the caller,
      * who frees it; it is NULL if the recording failed, and clf_last_error() then holds the reason. */
@@ -187,14 +185,14 @@ static inline void clf_recordings_init(struct clf_recordings *recordings)
 }
 
 /**
- * Transcribes recordings in batches of up to options.batch recordings: one window of each goes through the
- * model at a time. With native GEMM, results are bit-identical to clf_transcribe().
+ * Transcribes recordings in batches of up to options.batch recordings: one window of each recording is
+ * decoded at a time. With native GEMM, results are bit-identical to clf_transcribe().
  *
  * @param transcriber the transcriber.
  * @param recordings the recordings and callbacks; borrowed for the call.
  * @return CLF_OK even if recordings failed, which `done` reports; CLF_BAD_ARGUMENT for a negative count, a
  *         missing callback or a transcriber in use; CLF_INTERRUPTED or another error that ended the whole
- *         call: `done` is then called for recordings already opened, and the others are not opened.
+ *         call: `done` is then called for all opened recordings, and the others are not opened.
  */
 CLF_API clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
                                           const struct clf_recordings *recordings);

@@ -30,7 +30,7 @@ typedef enum clf_length_rule {
 
 /* When a beam search ends. */
 typedef enum clf_early_stopping {
-    CLF_STOP_FALSE = 0, /* the first three: early_stopping of transformers */
+    CLF_STOP_FALSE = 0, /* FALSE, TRUE and NEVER: early_stopping in transformers */
     CLF_STOP_TRUE = 1,
     CLF_STOP_NEVER = 2,
     /* Each beam continues past its end token until all beams have one, as in the Translator of
@@ -51,7 +51,7 @@ typedef enum clf_priority {
 /* A sentence of a line, or part of a sentence that is too long for the model; valid during the callback. */
 struct clf_sentence {
     size_t size;        /* size of this struct in the library, see clformer.h */
-    const char *source; /* source_size bytes of the line without surrounding white space; no final NUL */
+    const char *source; /* (source_size) without surrounding white space; not NUL-terminated */
     size_t source_size;
     const char *text; /* the translation, NUL-terminated */
 };
@@ -70,26 +70,27 @@ struct clf_translate_options {
      * languages that the model folder sets. */
     const char *source_language, *target_language;
     const char *task;    /* one of the model's tasks, see clf_translate_options_init_task(); NULL: none */
-    int split_sentences; /* 1: split lines into sentences and translate these; requires n_best 1 and text */
+    int split_sentences; /* 1: split lines into sentences and translate each sentence; requires n_best 1 and
+                            text */
     int batch_tokens;    /* maximum source tokens in a batch; 0: chosen for the device and the model */
 
     /* ---- Search ---- */
-    int min_length, max_length; /* generated tokens, including the end token */
+    int min_length, max_length; /* in generated tokens, including the end token */
     double max_length_factor;   /* maximum length as a multiple of the source length (Marian); 0: none */
     clf_length_rule length_rule;
     double length_penalty;
     clf_early_stopping early_stopping;
-    /* exponential_decay_length_penalty of transformers; a factor of 1 changes nothing. */
+    /* exponential_decay_length_penalty in transformers; a factor of 1 changes nothing. */
     int length_decay_start;
     double length_decay_factor;
     double coverage_penalty;   /* as in CTranslate2 (Wu et al. 2016, section 7); 0: off */
     int32_t forced_first;      /* id of the first generated token, or -1 */
     int32_t forced_last;       /* id at max_length, or -1 */
-    const int32_t *suppressed; /* (suppressed_count) more ids that are never generated */
+    const int32_t *suppressed; /* (suppressed_count) additional ids that are never generated */
     int suppressed_count;
-    int renormalize;                   /* 1: apply log-softmax again after tokens were banned */
+    int renormalize;                   /* 1: apply log-softmax again after banning tokens */
     int no_repeat_ngram_size;          /* no n-gram of this size occurs twice; 0: off */
-    int encoder_no_repeat_ngram_size;  /* no n-gram of this size of the source occurs; 0: off */
+    int encoder_no_repeat_ngram_size;  /* no source n-gram of this size occurs; 0: off */
     double repetition_penalty;         /* as in transformers, above 0; 1: off */
     double encoder_repetition_penalty; /* as in transformers, above 0; 1: off */
     int alternatives;                  /* 1 to 128 translations that differ in the first token; 0: off */
@@ -99,27 +100,27 @@ struct clf_translate_options {
                                           if any; "none": all words */
 
     /* ---- Sampling ---- */
-    int sample;         /* 1: sample tokens, as do_sample of transformers */
+    int sample;         /* 1: sample tokens, as do_sample in transformers */
     double temperature; /* above 0; scores are divided by it */
     int top_k;          /* keep the k most probable tokens; 0: off */
-    double top_p;       /* 0 to 1: nucleus sampling; 1: off */
+    double top_p;       /* nucleus sampling: total probability of the tokens to keep, 0 to 1; 1: off */
     double min_p;       /* 0 to 1: remove tokens below min_p times the highest probability; 0: off */
-    double typical_p;   /* above 0, to 1: locally typical sampling (Meister et al. 2022); 1: off */
+    double typical_p;   /* above 0, at most 1: locally typical sampling (Meister et al. 2022); 1: off */
     double epsilon_cutoff, eta_cutoff; /* 0 to 1: truncation sampling (Hewitt et al. 2022); 0: off */
     uint64_t seed; /* samples depend on the line, the seed and the options, not on the batch */
 
     /* ---- Text ---- */
     int subwords;        /* 1: lines and translations are subword tokens separated by white space */
-    int replace_unknown; /* 1: replace unknown tokens by the source token with the highest attention */
+    int replace_unknown; /* 1: replace unknown tokens with the source token that has the highest attention */
     int alignment_layer; /* decoder layer, from 1, that fills clf_hypothesis.alignment; 0: no alignment */
 
     /* ---- Hooks: each may be NULL and runs on the calling thread ---- */
     /* Called between steps; non-zero ends the call with CLF_INTERRUPTED. */
     int (*interrupted)(void *payload);
-    /* Called between steps, before `interrupted`, such as to update a progress display. */
+    /* Called between steps, before `interrupted`, for example to update a progress display. */
     void (*poll)(void *payload);
-    /* Called with each new part of lines[line] as it is generated: `size` bytes of whole words or characters.
-     * The parts of a line make up its translation. Requires beam 1, n_best 1 and no split_sentences. */
+    /* Called with each new part of the translation of lines[line]: `size` bytes of whole words or characters.
+     * The concatenated parts are the translation. Requires beam 1, n_best 1 and no split_sentences. */
     void (*streamed)(int line, const char *text, size_t size, void *payload);
     /* Called once for each line of clf_translate(), in order, as soon as the line and all lines before it are
      * finished. `translation` is the result of lines[line]. If the call fails, the remaining lines are not
@@ -180,12 +181,12 @@ struct clf_hypothesis {
     char *text;
     int32_t *ids; /* (count) generated ids, including the end token if there is one */
     int count;    /* 1 or more */
-    float score;  /* the value by which the search ranks; for greedy search and samples the log-probability */
+    float score;  /* the value that ranks the hypothesis; the log-probability for greedy search and samples */
     double log_probability; /* sum of natural log-probabilities including the end token; banned tokens have
                                probability 0 */
-    /* (count) requires alignment_layer: the source token with the highest attention for each id, 0 for the
-     * first token of the text; tokens that frame the text are not counted, tokens of a task's prefix are; -1
-     * for ids that are not text. Else NULL. */
+    /* (count) for each id the index of the source token with the highest attention, or -1 if the id is not
+     * text. Index 0 is the first token of the text or of a task's prefix; framing tokens are not counted.
+     * NULL without alignment_layer. */
     int *alignment;
 };
 
@@ -207,7 +208,7 @@ struct clf_stage_times {
         detokenize; /* seconds. If the device was opened with profiling, encode ends when the device has
                        finished; otherwise decode may include waiting for it */
     int64_t lines, source_tokens, target_tokens;
-    int64_t steps, step_rows; /* number of decoding steps, and the sum of their hypotheses */
+    int64_t steps, step_rows; /* number of decoding steps, and of hypotheses summed over the steps */
     int64_t batches;          /* batches of lines that were encoded or scored together */
 };
 
@@ -224,11 +225,11 @@ CLF_API clf_status clf_translator_create(struct clf_translator **out, struct clf
                                          const struct clf_translate_options *options);
 
 /**
- * Creates a translator over several models, one model folder loaded on several devices. Each call distributes
- * its lines: one thread per device takes waiting lines while it has capacity. Translations do not
- * depend on the distribution, except for the last bits of scores if devices differ. A device that fails is
- * not used any more, a warning is logged, and the other devices take its lines; a call fails if no device is
- * left. Callbacks run on the calling thread; text that options.streamed received from a failed device is not
+ * Creates a translator over several models: one model folder loaded on several devices. Each call distributes
+ * its lines: one thread per device takes waiting lines while the device has capacity. Translations do not
+ * depend on the distribution, except for the last bits of scores if devices differ. A device that fails is no
+ * longer used, a warning is logged, and the other devices take its lines; a call fails if no device is left.
+ * Callbacks run on the calling thread; text that options.streamed received from a failed device is not
  * repeated. clf_attend() uses one working device. Each device has memory for batch_tokens.
  *
  * @param out receives the translator; free it with clf_translator_free() before its models.
@@ -250,8 +251,8 @@ CLF_API clf_status clf_translator_create_over(struct clf_translator **out, struc
  */
 CLF_API clf_status clf_translator_prepare(struct clf_translator *translator);
 
-/** Frees a translator; NULL is ignored. If a call of the translator is running, it is not freed and a warning
- * is logged. */
+/** Frees a translator; NULL is ignored. While a call on the translator is running, the translator is not
+ * freed and a warning is logged. */
 CLF_API void clf_translator_free(struct clf_translator *translator);
 
 /**
@@ -260,25 +261,24 @@ CLF_API void clf_translator_free(struct clf_translator *translator);
  *
  * @param out receives (count) translations in the order of the lines; free them with clf_translations_free().
  * @param translator the translator.
- * @param lines (count) lines, borrowed for the call; an empty line or white space gives no hypothesis and
- *     CLF_OK.
+ * @param lines (count) lines, borrowed for the call; an empty or blank line gives CLF_OK and no hypothesis.
  * @param count number of lines, 0 or more.
- * @return CLF_OK even if single lines are unusable; the error of a failing device or allocation;
+ * @return CLF_OK even if individual lines are unusable; the error of a failing device or allocation;
  *         CLF_INTERRUPTED; CLF_BAD_ARGUMENT for a negative count, NULL lines or a NULL translator.
  */
 CLF_API clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
                                  const struct clf_line *lines, int count);
 
 /**
- * Translates lines with forced prefixes, as decoder_input_ids of transformers. The tokens of a prefix do not
- * count in scores or in the lengths that normalise scores; they do count in the minimum and maximum length
- * and in all rules about preceding tokens. Ids and text of the result begin with the prefix. The token of
- * options.forced_first comes before the prefix. Not with split_sentences.
+ * Translates lines with forced prefixes, like decoder_input_ids in transformers. The tokens of a prefix do
+ * not count towards scores or the lengths that normalise them, but they do count towards the minimum and
+ * maximum length and in all rules about preceding tokens. Ids and text of the result begin with the prefix.
+ * The token of options.forced_first comes before the prefix. Cannot be combined with split_sentences.
  *
  * @param out as clf_translate().
  * @param translator the translator.
  * @param lines as clf_translate().
- * @param prefixes (count) beginnings of the translations; an empty prefix is no prefix. NULL: no prefixes.
+ * @param prefixes (count) beginnings of the translations; an empty prefix forces nothing. NULL: no prefixes.
  * @param count number of lines, 0 or more.
  * @return as clf_translate(). A line gets CLF_TEXT if its prefix reaches the maximum length or contains an
  *         end token.
@@ -349,8 +349,8 @@ CLF_API clf_status clf_attend(struct clf_attention_maps **out, struct clf_transl
 /** Frees attention maps; NULL is ignored. */
 CLF_API void clf_attention_maps_free(struct clf_attention_maps *maps);
 
-/** Returns the times and counts since the translator was created; owned by the translator, whose next call
- * updates them. */
+/** Returns the times and counts since the translator was created; owned by the translator and updated by its
+ * next call. */
 CLF_API const struct clf_stage_times *clf_translator_times(const struct clf_translator *translator);
 
 /* One of the devices of a translator. */
@@ -359,7 +359,7 @@ struct clf_translator_device {
     const struct clf_device_info *device;
     int batch_tokens;                    /* maximum source tokens in a batch */
     int batch_lines;                     /* maximum lines in a batch */
-    int is_lost;                         /* 1: the device failed and is not used any more */
+    int is_lost;                         /* 1: the device failed and is no longer used */
     const struct clf_stage_times *times; /* the work of this device since the translator was created */
 };
 

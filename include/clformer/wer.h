@@ -13,8 +13,8 @@ extern "C" {
 /* A word error rate and its counts. */
 struct clf_wer {
     double score; /* errors per reference word, in percent; above 100 if there are many insertions */
-    /* Counts of the minimum edit sequence from hypothesis to reference; among equal sequences, the one with
-     * the most substitutions. */
+    /* Counts of the minimum edit sequence from hypothesis to reference; among equally short sequences, the
+     * one with the most substitutions. */
     int64_t substitutions, deletions, insertions;
     int64_t reference_words;
 };

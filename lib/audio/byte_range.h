@@ -1,4 +1,4 @@
-/* A range of bytes in a file, read like a file of its own. */
+/* A range of bytes in a file, read like a separate file. */
 #ifndef CLF_AUDIO_BYTE_RANGE_H
 #define CLF_AUDIO_BYTE_RANGE_H
 
@@ -13,7 +13,7 @@ struct clf__byte_range {
 int64_t clf__byte_range_size(const struct clf__byte_range *range);
 /* Returns the number of bytes read, which is less than `wanted` at the end or after an error. */
 int64_t clf__byte_range_read(struct clf__byte_range *range, void *target, int64_t wanted);
-/* Seeks like fseek(), but stops at the beginning. Returns the new offset. */
+/* Seeks like fseek(), but an offset before the beginning becomes 0. Returns the new offset. */
 int64_t clf__byte_range_seek(struct clf__byte_range *range, int64_t offset, int whence);
 
 #endif

@@ -6,8 +6,8 @@
 
 const char *clf__container_name(const struct clf__byte_range *bytes)
 {
-    /* Signatures: ISO/IEC 14496-12 (a box ftyp), RFC 8794 (EBML), the ASF specification (GUID of the header),
-     * ISO/IEC 13818-7 (ADTS: twelve bits of synchronisation, layer 0). */
+    /* Signatures: ISO/IEC 14496-12 (an ftyp box), RFC 8794 (EBML), the ASF specification (GUID of the
+     * header), ISO/IEC 13818-7 (ADTS: a 12-bit syncword, layer 0). */
     static const struct {
         const char *magic;
         int at, size;

@@ -1,4 +1,4 @@
-/* Recognises, by their first bytes, audio files that need FFmpeg's libraries. */
+/* Detects audio files that need FFmpeg's libraries, based on their first bytes. */
 #ifndef CLF_AUDIO_CONTAINER_H
 #define CLF_AUDIO_CONTAINER_H
 

@@ -26,7 +26,7 @@ enum { BLOCK = 4096 }; /* frames, each with one sample per channel */
 
 struct clf__decoder {
     const char *name;
-    const char *input; /* the path in a command line, or "-" */
+    const char *input; /* the path to show in a suggested command, or "-" */
     int descriptor;
     struct clf__audio_parts parts;
     int part;                     /* index of the current part */
@@ -144,7 +144,7 @@ static void stop(struct clf__decoder *decoder)
     decoder->resampler = NULL;
 }
 
-/* Warns if a WAV file is truncated; the samples that exist are read. */
+/* Warns if a WAV file is truncated; the available samples are read. */
 static void warn_of_end(const struct clf__decoder *decoder)
 {
     int64_t declared, present;
@@ -182,7 +182,7 @@ static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
     }
 }
 
-/* Prepares reading of the opened part. */
+/* Prepares to read the opened part. */
 static clf_status begin_part(struct clf__decoder *decoder)
 {
     CLF__TRY(create_resampler(decoder));
@@ -209,7 +209,7 @@ static void drop_parts(struct clf__decoder *decoder)
     decoder->parts.count = decoder->part;
 }
 
-/* Finds the parts of the file. libsndfile rejects a WAV file that another one follows. */
+/* Finds the parts of the file. libsndfile rejects a WAV file that is followed by another one. */
 static clf_status find_parts(struct clf__decoder *decoder, int64_t first, int64_t end)
 {
     struct clf__audio_parts found;

@@ -5,7 +5,7 @@
 #include "audio/container.h"
 #include "base/memory.h"
 
-/* The command line that converts the recording. */
+/* Formats a command that converts the recording. */
 static clf_status format_command(char **out, const char *input)
 {
     /* Within single quotes, a shell takes all characters literally except the quote. */
@@ -13,7 +13,7 @@ static clf_status format_command(char **out, const char *input)
     return clf__format(out, "ffmpeg -i '%s' -f wav - | clformer transcribe -m MODEL -", path);
 }
 
-/* Fails because there is no FFmpeg; `cause` says why. */
+/* Fails because FFmpeg is not available; `cause` is the reason. */
 static clf_status fail_without(const struct clf__byte_range *bytes, const char *name, const char *input,
                                const char *reason, const char *cause)
 {
@@ -43,7 +43,7 @@ enum { MESSAGE = 160 };
 
 /* FFmpeg's functions, loaded for the first recording that needs them. */
 static struct clf__ffmpeg_functions ff;
-static char load_error[512]; /* empty: they are loaded */
+static char load_error[512]; /* empty if the functions are loaded */
 
 struct clf__ffmpeg {
     const char *name;
@@ -55,7 +55,7 @@ struct clf__ffmpeg {
     AVPacket *packet;
     AVFrame *frame;
     SwrContext *converter;  /* converts samples of any type to floats; NULL before the first frame */
-    AVChannelLayout layout; /* input layout of the converter, like `type` */
+    AVChannelLayout layout; /* input layout of the converter */
     int type;
     int rate;
     float *frames;
@@ -123,7 +123,7 @@ static int64_t seek(void *user, int64_t offset, int whence)
                                        : clf__byte_range_seek(user, offset, whence & ~AVSEEK_FORCE);
 }
 
-/* Refuses to open other files, which a playlist may contain. */
+/* Refuses to open other files, which a playlist may reference. */
 static int refuse(AVFormatContext *format, AVIOContext **io, const char *url, int flags,
                   AVDictionary **options)
 {
@@ -270,7 +270,7 @@ int clf__ffmpeg_rate(const struct clf__ffmpeg *ffmpeg)
     return ffmpeg->rate;
 }
 
-/* Returns the number of streams without cover pictures, which have no duration. */
+/* Returns the number of streams other than cover pictures, which have no duration. */
 static int count_streams(const AVFormatContext *format)
 {
     int count = 0;
@@ -368,8 +368,9 @@ static int feed(struct clf__ffmpeg *ffmpeg)
         return ff.avcodec_send_packet(ffmpeg->codec, ffmpeg->packet);
     }
     ffmpeg->has_ended = 1;
-    int is_end = error == AVERROR_EOF &&
-                 first_message[0] == '\0'; /* a complete file, without "File ended prematurely" */
+    int is_end =
+        error == AVERROR_EOF &&
+        first_message[0] == '\0'; /* the file is complete: FFmpeg did not report "File ended prematurely" */
     int sent = ff.avcodec_send_packet(ffmpeg->codec, NULL);
     return is_end ? sent : error;
 }

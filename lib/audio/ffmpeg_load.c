@@ -1,4 +1,4 @@
-#include <stdio.h> /* also without FFmpeg: C requires that a file declares something */
+#include <stdio.h> /* needed without FFmpeg too: C requires a declaration in every file */
 
 #ifdef CLF_HAS_FFMPEG
 
@@ -9,7 +9,7 @@
 
 struct function {
     const char *name;
-    size_t offset; /* of its pointer in struct clf__ffmpeg_functions */
+    size_t offset; /* offset of the function's pointer in struct clf__ffmpeg_functions */
 };
 
 #define FUNCTION(name) {#name, offsetof(struct clf__ffmpeg_functions, name)},
@@ -19,7 +19,7 @@ static const struct function swresample_functions[] = {CLF__SWRESAMPLE_FUNCTIONS
 static const struct function avutil_functions[] = {CLF__AVUTIL_FUNCTIONS(FUNCTION){NULL, 0}};
 #undef FUNCTION
 
-/* libavformat is first, as its package depends on those of the others. */
+/* libavformat is first because its package depends on the packages of the others. */
 static const struct {
     const char *name;
     int major;

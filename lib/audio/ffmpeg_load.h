@@ -1,5 +1,4 @@
-/* Loads FFmpeg's libraries at run time, so that programs start without them unless they decode a recording
- * that needs them. */
+/* Loads FFmpeg's libraries when a recording needs them, so programs start without them. */
 #ifndef CLF_AUDIO_FFMPEG_LOAD_H
 #define CLF_AUDIO_FFMPEG_LOAD_H
 

@@ -35,8 +35,8 @@ clf_status clf__recording_read(struct clf__recording *out, const struct clf__fra
                                const char *path, int most_rows);
 void clf__recording_free(struct clf__recording *recording);
 
-/* Computes the rows of many recordings in batches; the results do not depend on the batch. Allocates device
- * memory at the first recording: one minute, or the longest recording. */
+/* Computes the rows of many recordings in batches; the results do not depend on the batch. The first
+ * recording allocates device memory, for one minute of audio or the longest recording. */
 struct clf__frame_maker;
 clf_status clf__frame_maker_create(struct clf__frame_maker **out, struct clf_device *device,
                                    struct clf__frame_layout layout);

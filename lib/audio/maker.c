@@ -10,8 +10,8 @@
 
 enum { MINUTE = 60 * CLF__LOG_MEL_RATE };
 
-/* A queued recording. Its range includes the silence, and frames after the end, which are not returned but
- * may contain the maximum. */
+/* A queued recording. Its range includes the appended silence and the frames after the end, which are not
+ * returned but may contain the maximum. */
 struct waiting {
     float *target;
     int rows; /* rows of `target` */
@@ -22,7 +22,7 @@ struct waiting {
 struct clf__frame_maker {
     struct clf_device *device;
     struct clf__frame_layout layout;
-    struct clf__spectrogram spectrogram; /* without tables until the first recording */
+    struct clf__spectrogram spectrogram; /* has no tables until the first recording */
     struct clf__arena arena;
     struct clf__tensor frames; /* (capacity in frames, bands) */
     float *frames_host;        /* of the same shape */

@@ -34,7 +34,7 @@ static const uint8_t *look(struct bytes *bytes, int64_t at, int64_t size)
     return size <= bytes->held ? bytes->window + (at - bytes->first) : NULL;
 }
 
-/* Returns the first offset from `at` on with these bytes, or the end of the file. */
+/* Returns the first offset, `at` or later, with these bytes, or the end of the file. */
 static int64_t find(struct bytes *bytes, int64_t at, const char *wanted, int64_t size)
 {
     const uint8_t *here;
@@ -96,15 +96,16 @@ static clf_status find_ogg(struct clf__audio_parts *parts, struct bytes *bytes, 
 }
 
 /* --- MPEG audio: a part begins at a tag or an information frame (Xing, Info, VBRI), or after the number of
- * frames in the information. --- */
+ * frames that the information frame declares. --- */
 
 struct frame {
     int64_t size;
-    int side;       /* bytes between the header and the information */
+    int side;       /* bytes between the header and an information tag */
     uint32_t fixed; /* header bits shared by all frames of a stream */
 };
 
-/* Reads the header of the frame at `at`; returns 0 if there is none, or if its bit rate is free. */
+/* Reads the header of the frame at `at`; returns 0 if there is none, or if it has the free bit rate format.
+ */
 static int read_frame(struct frame *out, struct bytes *bytes, int64_t at)
 {
     static const int rates[2][3][15] = {
@@ -170,7 +171,7 @@ static int64_t tag_size(struct bytes *bytes, int64_t at)
     return 10 + size + (tag[5] & 0x10 ? 10 : 0);
 }
 
-/* Returns the next frame or tag from `at` on. A valid frame is followed by another. */
+/* Returns the first frame or tag at or after `at`. A valid frame is followed by another. */
 static int64_t find_frame(struct bytes *bytes, int64_t at)
 {
     struct frame frame, next;

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 
-/* Dynamic range in powers of ten below the maximum; lower values are raised to it. */
+/* Dynamic range below the maximum, in powers of ten; lower values are clamped. */
 static const float RANGE = 8.0F;
 
 clf_status clf__spectrogram_create(struct clf__spectrogram *out, struct clf_device *device, int bands)

@@ -8,7 +8,7 @@
 enum {
     CLF__FRAME_SAMPLES = CLF__LOG_MEL_HOP,       /* samples between frames */
     CLF__FRAME_CONTEXT = CLF__LOG_MEL_FRAME / 2, /* samples on either side of a frame's centre */
-    /* Silence to add to a recording, so that frames centred after its end are not reflected. */
+    /* Silence appended to a recording so that frames centred after its end contain no reflected samples. */
     CLF__SILENCE_SAMPLES = 2 * CLF__FRAME_CONTEXT,
 };
 
@@ -29,7 +29,7 @@ struct clf__frame_range {
     int first_frame, frames; /* rows of the frames, and columns of `peaks` */
 };
 
-/* Creates the tables of the frames without space for samples. */
+/* Creates the tables for computing frames, without space for samples. */
 clf_status clf__spectrogram_create(struct clf__spectrogram *out, struct clf_device *device, int bands);
 void clf__spectrogram_free(struct clf__spectrogram *spectrogram);
 

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* The caller frees *out. */
+/* Encodes bytes as base64 text; the caller frees *out. */
 clf_status clf__base64_encode(char **out, const uint8_t *bytes, size_t size);
 /* Decodes base64 text; `out` has space for `length` bytes. Returns nonzero if the text, including its
  * padding bits, is valid. */

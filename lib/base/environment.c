@@ -66,7 +66,7 @@ clf_status clf__environment_without(unsigned *out)
 clf_status clf__environment_cache_folder(char **out)
 {
     *out = NULL;
-    /* The XDG base directory specification ignores a path that is not absolute. */
+    /* The XDG Base Directory Specification says to ignore relative paths. */
     const char *cache = clf__environment_value("XDG_CACHE_HOME");
     if (cache && *cache == '/') {
         return clf__format(out, "%s/clformer", cache);

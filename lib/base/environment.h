@@ -6,27 +6,27 @@
 
 #include "base/status.h"
 
-/* Returns the value of a variable; NULL if it is unset or empty. $CLFORMER_DEVICE names the device;
- * runtime/tuning/tuning.c lists the variables that replace defaults of the device options, so that a test
- * matrix can run any program with every kernel variant. */
+/* Returns the value of a variable; NULL if it is unset or empty. $CLFORMER_DEVICE selects the device.
+ * runtime/tuning/tuning.c lists the variables that override defaults of device options; they let tests run
+ * any program with every kernel variant. */
 const char *clf__environment_value(const char *name);
 
-/* Returns whether the results of `clformer tune` are used: $CLFORMER_TUNING, "on" or "off"; on if it is
- * unset. */
+/* Sets *out to whether the results of `clformer tune` are used: $CLFORMER_TUNING, "on" (the default) or
+ * "off". */
 clf_status clf__environment_uses_tuning(int *out);
 
-/* The features that $CLFORMER_WITHOUT can turn off, to find the one that fails on a driver: name, bit and
+/* The features that $CLFORMER_WITHOUT can disable, to find out which of them fails on a driver: name, bit,
  * word. */
 #define CLF__FEATURE_LIST(X)                                                                                 \
     X(SUBGROUPS, 0, "subgroups")           /* sub-group shuffles */                                          \
-    X(DOT, 1, "dot")                       /* dot product instructions, of int8 and bf16 */                  \
+    X(DOT, 1, "dot")                       /* int8 and bf16 dot product instructions */                      \
     X(MATRIX, 11, "matrix")                /* matrix instructions of GPUs */                                 \
     X(EXACT_DIVISION, 2, "exact-division") /* correctly rounded division and square roots */                 \
-    X(ATOMICS, 3, "atomics")               /* atomics across the device */                                   \
+    X(ATOMICS, 3, "atomics")               /* device-scope atomics */                                        \
     X(LONG_GROUPS, 4, "long-groups")       /* work-groups of more than 128 items */                          \
-    X(ARGUMENTS, 5, "arguments")           /* skipping arguments that did not change */                      \
+    X(ARGUMENTS, 5, "arguments")           /* skipping unchanged kernel arguments */                         \
     X(FLUSH, 6, "flush")                   /* flushing the queue before the host waits */                    \
-    X(CHECK, 8, "check")                   /* the check of a GPU's kernels */                                \
+    X(CHECK, 8, "check")                   /* verifying the kernels of a GPU */                              \
     X(PACE, 9, "pace")                     /* waiting for a GPU after each second of work */                 \
     X(SPEED, 10, "speed")                  /* measuring which of two devices is faster */                    \
     X(PERSISTENT, 12, "persistent")        /* running the decoder layers of a step in one launch on a GPU */ \
@@ -36,22 +36,22 @@ clf_status clf__environment_uses_tuning(int *out);
 enum { CLF__FEATURE_LIST(CLF__FEATURE_BIT) };
 #undef CLF__FEATURE_BIT
 
-/* Sets *out to the bits of the features in the comma-separated list $CLFORMER_WITHOUT. Returns
- * CLF_BAD_ARGUMENT, with the valid words, for an unknown word. */
+/* Sets *out to the bits of the features in the comma-separated list $CLFORMER_WITHOUT. An unknown word is
+ * CLF_BAD_ARGUMENT; the message lists the valid words. */
 clf_status clf__environment_without(unsigned *out);
 
 /* Sets *out to $XDG_CACHE_HOME/clformer or ~/.cache/clformer; the caller frees *out. Returns CLF_FILE if
  * neither XDG_CACHE_HOME nor HOME is set. */
 clf_status clf__environment_cache_folder(char **out);
 
-/* Returns the folder of temporary files: $TMPDIR, or /tmp. */
+/* Returns the folder for temporary files: $TMPDIR, or /tmp. */
 const char *clf__environment_temporary_folder(void);
 
 /* Returns the folder of Moses' abbreviation lists: $CLFORMER_ABBREVIATIONS, or NULL. */
 const char *clf__environment_abbreviations_folder(void);
 
-/* Sets *out to the size limit of the program cache in bytes: $CLFORMER_CACHE_BYTES, where 0 stores nothing;
- * 256 MiB if it is unset, enough for a few hundred models and precisions. */
+/* Sets *out to the size limit of the program cache in bytes: $CLFORMER_CACHE_BYTES (0 disables the cache),
+ * by default 256 MiB, enough for a few hundred combinations of model and precision. */
 clf_status clf__environment_cache_bytes(uint64_t *out);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 
-enum { LONGEST = sizeof "\\u0000" }; /* longest escape of a character */
+enum { LONGEST = sizeof "\\u0000" }; /* longest escape sequence */
 
 /* Returns the escape sequence of a UTF-8 character of `length` bytes, or NULL if the character needs
  * none. */
@@ -32,7 +32,7 @@ static const char *replace(char escape[LONGEST], const uint8_t *bytes, size_t le
     return escape;
 }
 
-/* Returns the length of the first character; 1 if the bytes are not UTF-8. */
+/* Returns the length of the first character in bytes; 1 if it is not valid UTF-8. */
 static size_t first_length(const char *text, size_t size)
 {
     for (size_t length = 1; length <= 4 && length <= size; length++) {

@@ -4,11 +4,10 @@
 
 #include <stddef.h>
 
-/* Copies text like snprintf(): truncated to the capacity, ended by NUL; returns the full escaped length,
- * which equals `size` only if nothing changes. Characters that control a terminal are written as \x1b (a
- * byte) or \u202e (a code point): control characters except newline and tab, U+0080 to U+009F,
- * bidirectional controls (embeddings, overrides, isolates), and bytes that are not UTF-8. Escaping is
- * idempotent. */
+/* Copies text like snprintf(): truncates to the capacity, appends a NUL, and returns the full escaped
+ * length, which equals `size` only if nothing is escaped. Escapes as \x1b (a byte) or \u202e (a code
+ * point): control characters except newline and tab, U+0080 to U+009F, bidirectional controls (embeddings,
+ * overrides, isolates), and bytes that are not UTF-8. Escaping is idempotent. */
 size_t clf__escape(char *out, size_t capacity, const char *text, size_t size);
 
 #endif

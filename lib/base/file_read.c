@@ -124,7 +124,7 @@ clf_status clf__file_each_block(const struct clf__file *file, clf__file_block *t
     return status;
 }
 
-/* A clf__file_block. */
+/* Implements clf__file_block. */
 static clf_status add_block(void *user, const uint8_t *bytes, size_t size)
 {
     uint64_t *sum = user;

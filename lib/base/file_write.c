@@ -1,4 +1,4 @@
-/* Writes files and renames folders, so that they appear completely or not at all. */
+/* Atomic writes of files and renames of folders. */
 #define _GNU_SOURCE /* O_TMPFILE, and sync() */
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static clf_status parent_of(char **out, const char *path)
     return clf__copy_bytes(out, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
 }
 
-/* The path in /proc of an open file without a name. */
+/* The /proc path of an open unnamed file. */
 struct shown {
     char path[32];
 };
@@ -59,8 +59,8 @@ static clf_status create_nameless(struct clf__file_writer *writer, mode_t mode)
     return CLF_OK;
 }
 
-/* Links the open file to a temporary name, or creates a file of that name. If the name exists, it belongs
- * to another machine or container, or to a killed process: the next name is tried. */
+/* Links the open file to a temporary name, or creates a file with that name. A name that exists belongs to
+ * another machine or container or to a killed process; the next name is tried. */
 static clf_status take_temporary(struct clf__file_writer *writer, mode_t mode)
 {
     enum { MOST_TRIES = 1000 };
@@ -213,7 +213,7 @@ clf_status clf__file_write_owned(const char *path, const void *bytes, size_t siz
     return write_with_mode(path, bytes, size, 0600);
 }
 
-/* A clf__file_block. */
+/* Implements clf__file_block. */
 static clf_status write_block(void *user, const uint8_t *bytes, size_t size)
 {
     return clf__file_writer_write(user, bytes, size);
@@ -223,7 +223,7 @@ clf_status clf__file_copy(const char *target, const char *source)
 {
     struct clf__file file;
     struct clf__file_writer writer;
-    CLF__TRY(clf__file_open_as_is(&file, source, 0)); /* git-LFS pointers are copied unchanged */
+    CLF__TRY(clf__file_open_as_is(&file, source, 0)); /* Git LFS pointers are copied unchanged */
     clf_status status = clf__file_writer_open(&writer, target);
     if (status == CLF_OK) {
         status = clf__file_writer_close(&writer, clf__file_each_block(&file, write_block, &writer));

@@ -22,7 +22,7 @@ static clf_status create_folder(const char *path, mode_t mode)
             continue;
         }
         partial[i] = '\0';
-        /* Another program may create the same folder at the same time, so only its existence is checked. */
+        /* Another process may create the folder at the same time, so only its existence matters. */
         if (mkdir(partial, mode) != 0) {
             int reason = errno;
             if (!clf__folder_exists(partial)) {

@@ -16,11 +16,11 @@ uint16_t clf__fp16_of(float value)
         return (uint16_t)(sign | 0x7e00u); /* NaN */
     }
     if (magnitude >= 0x477ff000u) {
-        return (uint16_t)(sign | 0x7c00u); /* 65520 and more */
+        return (uint16_t)(sign | 0x7c00u); /* 65520 or more */
     }
     if (magnitude < 0x38800000u) {
-        /* Below 2^-14, halves are multiples of 2^-24. Floats from 1/2 on have that spacing, so adding 1/2
-         * rounds. */
+        /* Below 2^-14, halves are multiples of 2^-24. Floats in [1/2, 1) have the same spacing, so adding
+         * 1/2 rounds. */
         float steps = (float)(value < 0 ? -value : value) + 0.5f;
         return (uint16_t)(sign | (bits_of(steps) - bits_of(0.5f)));
     }

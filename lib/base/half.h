@@ -5,8 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Rounds to nearest, ties to even; larger numbers become infinite, NaN stays NaN. The inline functions
- * avoid a call for each number of a tensor. */
+/* Rounds to nearest, ties to even; values out of range become infinite, and NaN stays NaN. */
 uint16_t clf__fp16_of(float value);
 
 static inline uint16_t clf__bf16_of(float value)

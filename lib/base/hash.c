@@ -90,7 +90,8 @@ uint64_t clf__checksum_begin(uint64_t size)
     return 0xcbf29ce484222325ULL ^ size;
 }
 
-/* Eight bytes per step; each step is reversible, so damage within one step always changes the checksum. */
+/* Processes eight bytes per step. Each step is reversible, so damage within one step always changes the
+ * checksum. */
 uint64_t clf__checksum_add(uint64_t sum, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* The hook and its argument change together. */
+/* Protects the hook and its argument. */
 static pthread_mutex_t hook_lock = PTHREAD_MUTEX_INITIALIZER;
 static clf_interrupt_function *hook_function;
 static void *hook_payload;

@@ -1,4 +1,4 @@
-/* Interruption of long operations on request: include/clformer/interrupt.h. */
+/* Interrupts long operations on request (see include/clformer/interrupt.h). */
 #ifndef CLF_BASE_INTERRUPT_H
 #define CLF_BASE_INTERRUPT_H
 
@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-/* Returns CLF_INTERRUPTED if the program asks to stop. */
+/* Returns CLF_INTERRUPTED if the calling program has requested a stop. */
 clf_status clf__interrupt_check(void);
 
 #endif

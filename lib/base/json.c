@@ -9,12 +9,12 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-/* jansson keeps its default allocator: json_set_alloc_funcs() is a setting of the whole process, which
- * belongs to the program that uses this library. */
+/* jansson keeps its default allocator, because json_set_alloc_funcs() affects the whole process, not only
+ * this library. */
 
 const struct clf__json_limits clf__json_settings = {1 << 22, 1 << 18};
 
-/* Returns whether a real has an integer value that it represents exactly. */
+/* Returns whether a real is an integer that is represented exactly. */
 static int is_whole(const json_t *value)
 {
     double number = json_real_value(value);
@@ -50,9 +50,9 @@ static clf_status no_memory(const char *path)
     return clf__fail(CLF_OUT_OF_MEMORY, "%s: not enough host memory to read it", path);
 }
 
-/* jansson 2.14 does not check allocations while it collects a string or a number: it then aborts at an
- * assertion, or reports damage. To check that enough memory is available, this allocates the most that
- * jansson may need and frees it. Another thread may still take the memory in between. */
+/* jansson 2.14 does not check its allocations for strings and numbers: if one fails, it aborts or reports
+ * invalid JSON. To detect a lack of memory first, this allocates the most that jansson may need and frees
+ * it. Another thread may still take the memory in between. */
 static clf_status check_memory(const char *text, size_t size, const char *path,
                                struct clf__json_limits limits)
 {
@@ -67,7 +67,7 @@ static clf_status check_memory(const char *text, size_t size, const char *path,
 }
 
 /* Parses with as few extensions as the text needs: duplicate keys, unless they are forbidden, and integers
- * of more than 64 bits. *flags receives the extensions. */
+ * of more than 64 bits. *flags receives jansson's flags for them. */
 static json_t *parse_with(size_t *flags, const char *text, size_t size, const char *path, int keys_are_unique,
                           json_error_t *error)
 {

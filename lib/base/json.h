@@ -1,4 +1,4 @@
-/* A wrapper of jansson with limits and error messages: every getter names file and key when it fails. */
+/* A wrapper around jansson with limits and error messages; errors of getters name the file and the key. */
 #ifndef CLF_BASE_JSON_H
 #define CLF_BASE_JSON_H
 
@@ -12,8 +12,8 @@ struct clf__json {
     char *path;
 };
 
-/* Limits of a kind of file; a failure names the limit. Values are limited as well as bytes, because an
- * empty list of two bytes needs about a hundred bytes of memory. */
+/* Limits for one kind of file; the error message names the limit that is exceeded. The number of values is
+ * limited too, because an empty list has two bytes but needs over a hundred bytes of memory. */
 struct clf__json_limits {
     size_t bytes, values;
 };
@@ -24,14 +24,14 @@ extern const struct clf__json_limits clf__json_settings;
 clf_status clf__json_load(struct clf__json *out, const char *path, struct clf__json_limits limits);
 /* Like clf__json_load(), but with clf__json_parse_strict(), for files written by hand. */
 clf_status clf__json_load_strict(struct clf__json *out, const char *path, struct clf__json_limits limits);
-/* Loads the settings file `name` in a folder. For a missing file, clf__json_find_in() succeeds with a root
- * of NULL. */
+/* Load the settings file `name` in a folder. If the file is missing, clf__json_find_in() succeeds with a
+ * NULL root. */
 clf_status clf__json_load_in(struct clf__json *out, const char *folder, const char *name);
 clf_status clf__json_find_in(struct clf__json *out, const char *folder, const char *name);
 void clf__json_free(struct clf__json *json);
 
-/* Typed, ranged reads of a key of the root. A missing or null key leaves *out as it is (the default) and
- * returns CLF_OK; a wrong type or a value out of range is CLF_FORMAT. */
+/* Read the value of a root key. A missing or null key returns CLF_OK and leaves *out (the default)
+ * unchanged; a wrong type or a value out of range is CLF_FORMAT. */
 clf_status clf__json_int(const struct clf__json *json, const char *key, long long low, long long high,
                          int *out);
 clf_status clf__json_double(const struct clf__json *json, const char *key, double low, double high,
@@ -43,9 +43,9 @@ int clf__json_has(const struct clf__json *json, const char *key); /* present and
 
 /* Parses any value; the caller releases *out. `path` is for messages. Returns CLF_FORMAT with the line for
  * invalid JSON, NUL bytes, and nesting deeper than 100. Everything else that Python's json module accepts
- * is accepted: the last of duplicate keys counts, with a warning, and base/json_python.h describes \u0000,
- * surrogates, NaN and Infinity. Integers of more than 64 bits become reals; in a text with such an integer,
- * 5.0 is read as 5, and integers beyond 9 * 10^15 become reals as well. */
+ * is accepted: the last duplicate of a key wins, with a warning; for \u0000, surrogates, NaN and Infinity
+ * see base/json_python.h. Integers of more than 64 bits become reals; in a text with such an integer, 5.0
+ * is read as 5, and integers beyond 9 * 10^15 become reals as well. */
 clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
                            struct clf__json_limits limits);
 
@@ -67,7 +67,7 @@ int clf__json_set_pair(json_t *object, const char *pair);
 
 /* Serialises a value with jansson's flags; the caller frees *out. */
 clf_status clf__json_text(char **out, const json_t *value, size_t flags);
-/* Writes a value to a file, one key per line; the file appears completely or not at all. */
+/* Writes a value to a file atomically, one key per line. */
 clf_status clf__json_write(const char *path, const json_t *value, size_t flags);
 
 #endif

@@ -104,7 +104,7 @@ static void copy_string(struct writer *writer)
     }
 }
 
-/* Returns whether the next token is this word, such as NaN; a key or a string is not. */
+/* Returns whether the next token is this unquoted word, such as NaN. */
 static int has_value(const struct writer *writer, const char *word)
 {
     size_t size = strlen(word);

@@ -11,7 +11,7 @@
  *
  *   \u0000 in a string              U+FDD0, a noncharacter
  *   \uD800 ... \uDFFF unpaired      U+10F800 ... U+10FFFF, the end of the last private use plane
- *   NaN                             the string "NaN", which no reader of numbers accepts
+ *   NaN                             the string "NaN", which number getters reject
  *   Infinity, -Infinity             1.7e308, -1.7e308
  *
  * Different strings stay different: a vocabulary keeps all tokens. *out is NULL if the text needs no

@@ -2,15 +2,15 @@
 
 #include "base/json.h"
 
-/* Bytes that jansson 2.14 allocates for each item of a text, with the overhead of malloc: a block has 8
- * more bytes than requested, a multiple of 16 and at least 32. The tables of arrays and objects double,
- * and the sizes of all of them are added, because small blocks may fill the holes of the old ones. */
+/* Bytes that jansson 2.14 allocates per JSON value, including malloc's overhead: 8 bytes per block,
+ * rounded up to a multiple of 16, at least 32. Tables of arrays and objects grow by doubling; old tables
+ * count as well, because small blocks may occupy their freed memory. */
 enum {
     ARRAY_BYTES = 48 + 80,   /* including a table of 8 entries */
     OBJECT_BYTES = 80 + 144, /* including 8 buckets */
     NUMBER_BYTES = 32,
     STRING_BYTES = 78, /* overhead in addition to the text: two blocks for a value, one for a key */
-    SLOT_BYTES = 36,   /* an entry of an array's table; half of an entry of an object's buckets */
+    SLOT_BYTES = 36,   /* per array entry; object buckets need twice as much per entry */
     FIXED_BYTES = 4096,
     MAX_DEPTH = 100
 };

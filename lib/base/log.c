@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 
-/* The hook and its argument change together. */
+/* Protects the hook and its argument. */
 static pthread_mutex_t hook_lock = PTHREAD_MUTEX_INITIALIZER;
 static clf_log_function *hook_function;
 static void *hook_payload;
@@ -24,8 +24,8 @@ void clf_log_set(clf_log_function *function, void *payload)
 
 enum { ROOM = 512 };
 
-/* Returns `some` if it is large enough, otherwise an allocated buffer. If memory is exhausted, returns
- * `some`: a truncated message is better than none. */
+/* Returns `some` if it is large enough, otherwise an allocated buffer. Falls back to `some` if memory is
+ * exhausted: a truncated message is better than none. */
 static char *room_for(size_t length, char some[ROOM], size_t *size)
 {
     char *all = NULL;

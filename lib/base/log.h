@@ -1,4 +1,4 @@
-/* Sends messages to the log hook. */
+/* Logging. */
 #ifndef CLF_BASE_LOG_H
 #define CLF_BASE_LOG_H
 

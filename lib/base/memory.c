@@ -158,7 +158,7 @@ uint64_t clf__available_memory(void)
 
 size_t clf__thread_stack_bytes(void)
 {
-    enum { LEAST = 1 << 20 }; /* the smallest default among systems with OpenCL */
+    enum { LEAST = 1 << 20 }; /* fallback: the smallest default of supported systems */
     pthread_attr_t usual;
     size_t bytes = 0;
     if (pthread_attr_init(&usual) == 0) {
@@ -170,8 +170,8 @@ size_t clf__thread_stack_bytes(void)
 
 void clf__prefer_large_pages(void *start, size_t bytes)
 {
-    /* Rounded to whole pages, so that a large page may span adjacent allocations. */
+    /* Round outwards to whole pages: a large page may span adjacent allocations. */
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)start / page * page;
     uintptr_t end = ((uintptr_t)start + bytes + page - 1) / page * page;
-    (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* systems without them return an error */
+    (void)madvise((void *)first, end - first, MADV_HUGEPAGE); /* fails on systems without large pages */
 }

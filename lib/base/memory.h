@@ -32,14 +32,14 @@ clf_status clf__copy_bytes(char **out, const char *bytes, size_t length); /* app
 clf_status clf__format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 clf_status clf__append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Frees; NULL is ignored. */
+/* Frees memory; NULL is ignored. */
 void clf__free(void *pointer);
 
-/* Hints that the system should use large pages for memory that is read sequentially. Must be called before
- * the first write. */
+/* Advises the system to use large pages for memory that is read sequentially. Call before the first write. */
 void clf__prefer_large_pages(void *start, size_t bytes);
 
-/* Returns the bytes that are available without swapping (MemAvailable in /proc/meminfo); 0 if unknown. */
+/* Returns the number of bytes that are available without swapping (MemAvailable in /proc/meminfo); 0 if
+ * unknown. */
 uint64_t clf__available_memory(void);
 
 /* Returns the default stack size of new threads. */

@@ -6,8 +6,7 @@
 
 enum {
     MAX_SIZE = 4096
-}; /* limit for any options struct of any version; larger sizes were never
-    * initialised */
+}; /* no version of any options struct is larger, so a larger size means uninitialised memory */
 
 clf_status clf__options_take(void *options, size_t size, const void *given, const char *type)
 {

@@ -1,4 +1,4 @@
-/* Reads options structs of callers that were compiled with other versions of the headers. */
+/* Reads options structs of callers compiled against other versions of the headers. */
 #ifndef CLF_BASE_OPTIONS_H
 #define CLF_BASE_OPTIONS_H
 

@@ -17,7 +17,7 @@ static int is_group_of_its_own(uid_t owner, gid_t group_id)
 {
     struct passwd user, *found_user = NULL;
     struct group group, *found_group = NULL;
-    char user_text[4096], group_text[4096]; /* a list of members that does not fit includes other users */
+    char user_text[4096], group_text[4096]; /* a member list that does not fit must include other users */
     if (getpwuid_r(owner, &user, user_text, sizeof user_text, &found_user) != 0 || found_user == NULL ||
         getgrgid_r(group_id, &group, group_text, sizeof group_text, &found_group) != 0 ||
         found_group == NULL || user.pw_gid != group_id || strcmp(user.pw_name, group.gr_name) != 0) {
@@ -55,8 +55,8 @@ static clf_status check_owner(const char *path, const struct stat *about, int is
     return CLF_OK;
 }
 
-/* Checks every folder from the root down. Nobody else can rename entries of a folder that passed, so a
- * checked path stays valid and is as safe as a descriptor. */
+/* Checks every folder from the root down. Other users cannot rename entries of a folder that passes, so
+ * the checked path stays valid and is as safe as a file descriptor. */
 static clf_status check_way(const char *real)
 {
     char *partial = NULL;

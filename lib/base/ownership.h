@@ -13,11 +13,11 @@
  * frees it. */
 clf_status clf__owned_folder_find(char **out, const char *path);
 
-/* Like clf__owned_folder_find(), and creates missing folders, which only this user may access. */
+/* Like clf__owned_folder_find(), but creates missing folders, which only this user may access. */
 clf_status clf__owned_folder_create(char **out, const char *path);
 
-/* Like clf__file_read() and clf__file_write(), for a file in such a folder that belongs to this user and
- * is writable only by this user. Writing creates the folder. */
+/* Like clf__file_read() and clf__file_write(), but the folder must pass clf__owned_folder_find(), and the
+ * file must belong to this user and be writable only by this user. Writing creates the folder. */
 clf_status clf__owned_file_read(char **out, size_t *size, const char *path, size_t max_bytes);
 clf_status clf__owned_file_write(const char *path, const void *bytes, size_t size);
 

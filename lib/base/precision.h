@@ -1,10 +1,10 @@
-/* Precisions inside the library, where AUTO has been resolved. */
+/* Internal precisions: clf_precision without AUTO. */
 #ifndef CLF_BASE_PRECISION_H
 #define CLF_BASE_PRECISION_H
 
 #include <clformer/device.h>
 
-/* As clf_precision. The values are part of file names, of tuning files and of kernels (matrix_layout.h). */
+/* The values are used in file names, tuning files and kernels (matrix_layout.h). */
 enum clf__precision {
     CLF__PRECISION_FP32 = 0,
     CLF__PRECISION_FP16 = 1,

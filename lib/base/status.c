@@ -7,7 +7,7 @@
 #include "base/escape.h"
 #include "base/utf8.h"
 
-/* A fixed buffer per thread, so that reporting a failed allocation needs no allocation. */
+/* A fixed buffer per thread: reporting a failed allocation must not need an allocation. */
 static _Thread_local char last_error[CLF__ERROR_BYTES];
 
 static const struct {

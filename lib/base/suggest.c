@@ -12,7 +12,7 @@ static int least(int a, int b)
 /* Computes the edit distance, with transpositions (Damerau). */
 static int distance(const char *a, int a_length, const char *b, int b_length)
 {
-    int rows[3][MOST_LETTERS + 1]; /* rows of the table for the last three letters of a */
+    int rows[3][MOST_LETTERS + 1]; /* table rows for the last three letters of a */
     for (int j = 0; j <= b_length; j++) {
         rows[0][j] = j;
     }

@@ -21,7 +21,7 @@ static int is_continuation(uint8_t byte)
     return (byte & 0xC0) == 0x80;
 }
 
-/* The second byte reveals the remaining errors: overlong sequences, surrogates, and code points above
+/* Checks the second byte for the remaining errors: overlong sequences, surrogates, and code points above
  * U+10FFFF. */
 static int second_byte_fits(uint8_t lead, uint8_t second)
 {

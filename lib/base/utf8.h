@@ -11,8 +11,8 @@
  * U+10FFFF; `size` if all bytes are valid. */
 size_t clf__utf8_valid_prefix(const char *text, size_t size);
 
-/* Returns CLF_TEXT if the text is not valid UTF-8; the message names the byte and the remedy. The caller
- * adds the source of the text as a prefix. */
+/* Returns CLF_TEXT if the text is not valid UTF-8; the message gives the byte offset and a remedy. The
+ * caller prepends the source of the text. */
 clf_status clf__utf8_check(const char *text, size_t size);
 /* Returns "UTF-16" or "UTF-32" for a text with that byte order mark, "UTF-16" also for 8 bytes or more of
  * UTF-16 in mostly Latin letters, and NULL for any other text. */

@@ -1,4 +1,4 @@
-/* Not in utf8.c, because status.c uses that file and the checks here use status.c. */
+/* Separate from utf8.c to avoid a cyclic dependency: status.c uses utf8.c, and these checks use status.c. */
 #include <string.h>
 
 #include "base/utf8.h"

@@ -136,8 +136,8 @@ static clf_status read_all(struct reading *reading)
     return CLF_OK;
 }
 
-/* libyaml compares each %TAG directive with all previous ones: a megabyte of them takes half a minute. NUL
- * bytes are skipped, so that UTF-16 is checked as well. */
+/* Limits %TAG directives, because libyaml compares each one with all previous ones. Skips NUL bytes, so
+ * UTF-16 is checked as well. */
 static clf_status check_tags(const char *text, size_t size, const char *path)
 {
     static const char directive[] = "%TAG";

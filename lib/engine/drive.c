@@ -24,7 +24,7 @@ static void drop_cancelled(struct clf__lane *lane)
     }
 }
 
-/* Reserves a free slot, from `from` on, for a line that fits the budget; returns -1 if there is none. */
+/* Reserves a free slot, `from` or later, for a line that fits in the budget; returns -1 if there is none. */
 static int reserve(struct clf__lane *lane, const struct clf__unit *unit, int from, int64_t tokens)
 {
     int slot = clf__lane_free_slot(lane, from);
@@ -35,8 +35,9 @@ static int reserve(struct clf__lane *lane, const struct clf__unit *unit, int fro
                : -1;
 }
 
-/* Reserves free slots for as many waiting lines as fit. A line that needs another session waits until no line
- * is under search; until then no other line is admitted, but an empty lane is filled first. */
+/* Reserves free slots for as many waiting lines as fit. If the next line needs another session, no line is
+ * admitted until the search of all lines has finished. An empty lane is first filled with lines that its
+ * session can serve. */
 static void choose_lines(struct turn *turn, struct clf_engine *engine, struct clf__lane *lane)
 {
     int64_t tokens = lane->searched_tokens;
@@ -74,8 +75,8 @@ static void give_back(struct turn *turn, struct clf__lane *lane, int overtakings
 }
 
 /* Lines are admitted in groups, once they are a quarter of the lines under search: each call of the encoder
- * reads all of its weights, and a step with three quarters of its rows is hardly less efficient. The first
- * lines of a job wait for at most some steps, the last lines that wait not at all. */
+ * reads all of its weights, and a step with three quarters of its rows is almost as efficient. The first
+ * lines of a job wait for at most MOST_WAITED_STEPS steps; the last lines in the queue do not wait. */
 static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
 {
     enum { MOST_WAITED_STEPS = 6 };
@@ -115,8 +116,9 @@ static clf_status enlarge(const struct clf_engine *engine, struct clf__lane *lan
     return clf__lane_prepare(lane);
 }
 
-/* Creates a session that serves a line in addition to earlier ones. If it does not fit the device, the line's
- * job ends and the lane keeps its sizes; a device that has not served any line yet has failed. */
+/* Creates a session that serves a line in addition to earlier ones. If it does not fit in the memory of the
+ * device, the line's job ends and the lane keeps its sizes; a device that has not served any line yet has
+ * failed. */
 static clf_status serve(struct clf_engine *engine, struct clf__lane *lane, const struct clf__unit *unit)
 {
     struct clf__capacity capacity = lane->capacity;

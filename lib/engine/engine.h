@@ -34,7 +34,7 @@ struct clf_engine {
         struct clf__job *first, *last; /* started jobs with news for their callbacks */
         int asked;                     /* started jobs whose hooks are called at regular intervals */
     } service;
-    atomic_int translators;               /* that share the engine */
+    atomic_int translators;               /* number of translators that share the engine */
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     pthread_mutex_t frames_lock;
 };

@@ -21,10 +21,10 @@ static inline int clf__job_is_over(const struct clf__job *job)
 void clf__queue_add(struct clf_engine *engine, struct clf__job *job);
 void clf__queue_remove(struct clf_engine *engine, struct clf__job *job);
 
-/* Returns the next unit that waits and that a lane may take, or NULL; with is_served only lines for which its
- * session has room. Interactive units come before bulk units, as clf_priority documents. The unit then
- * belongs to the job that holds the fewest units, so that a long job cannot starve a short one; among equal
- * jobs to the one that took a unit least recently. The caller marks it as held. */
+/* Returns the next waiting unit that a lane may take, or NULL; with is_served, only a line for which the
+ * lane's session has room. Interactive units come before bulk units, as clf_priority documents. Otherwise the
+ * unit comes from the job with the fewest held units, so that a long job cannot starve a short one; if equal,
+ * from the job served least recently. The caller marks the unit as held. */
 struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane, int is_served);
 int clf__unit_is_served(const struct clf__unit *unit, const struct clf__lane *lane);
 /* Returns whether no unit waits. */
@@ -35,8 +35,9 @@ void clf__queue_return(struct clf__unit *unit);
 /* Marks a held unit as done. */
 void clf__queue_finish(struct clf__unit *unit);
 
-/* Returns whether a lane may take a unit of this cost. The share of each lane in the remaining
- * work follows its pace, so that all finish together. The fastest may always take one. */
+/* Returns whether a lane may take a unit of this cost. Each lane's share of the remaining work is
+ * proportional to its pace, so that all lanes finish together. An idle lane with the highest pace may always
+ * take a unit. */
 int clf__pace_allows(const struct clf_engine *engine, const struct clf__lane *lane, int cost);
 
 /* Runs a lane until `job` is over; NULL: until the engine stops. */
@@ -56,25 +57,26 @@ clf_status clf__lanes_start(struct clf_engine *engine);
 /* Starts the service thread and the threads of the lanes. */
 clf_status clf__service_start(struct clf_engine *engine);
 
-/* Passes streamed text and finished units on, without the lock. */
+/* Passes streamed text and finished units to the callbacks of a job, without the lock. */
 clf_status clf__job_pass(struct clf__job *job);
 /* Calls all hooks of a job, without the lock. Returns a failure that ends the job. */
 clf_status clf__job_go_on(struct clf__job *job);
-/* Calls all hooks, and cancels the job if they say so. */
+/* Calls all hooks of a job, and cancels the job if that fails. */
 void clf__job_ask(struct clf_engine *engine, struct clf__job *job);
 void clf__job_drop_parts(struct clf__job *job);
 
-/* Streams the certain part of a growing or finished text that was not streamed before; without the lock. */
+/* Streams the part of a growing or finished text that can no longer change and was not streamed before;
+ * without the lock. */
 clf_status clf__unit_stream(struct clf__unit *unit, const char *text, int is_whole);
-/* Gives a part of text to the thread that waits for the job; without the lock. */
+/* Hands a part of text to the thread that waits for the job; without the lock. */
 void clf__job_stream(struct clf__job *job, struct clf__part_text *part);
 
-/* Initialises a condition whose time-outs are on the monotonic clock. */
+/* Initialises a condition variable whose timeouts use the monotonic clock. */
 void clf__condition_init(pthread_cond_t *condition);
-/* Interval of the hooks of a thread that waits, and a longer one for a thread without hooks, which could run
- * the lane while another thread is in a hook. */
+/* Interval at which a waiting thread calls its hooks, and a longer one at which a thread without hooks checks
+ * whether it can run the lane while another thread is in a hook. */
 enum { CLF__HOOKS_MILLISECONDS = 20, CLF__IDLE_MILLISECONDS = 200 };
-/* Waits for a condition, at most for some milliseconds. */
+/* Waits for a condition variable, for at most `milliseconds`. */
 void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition, int milliseconds);
 
 #endif

@@ -28,7 +28,7 @@ static void follow(struct clf_engine *engine, struct clf__job *job)
     if (!job->is_cancelled) {
         clf__job_ask(engine, job);
     }
-    if (clf__job_is_over(job) || may_drive(engine)) { /* which may have changed during the hooks */
+    if (clf__job_is_over(job) || may_drive(engine)) { /* checked again, because hooks run without the lock */
         return;
     }
     clf__engine_wait(engine, &job->changed,

@@ -4,8 +4,8 @@
 #include "engine/lane.h"
 #include "text/tokenizers/token_list.h"
 
-/* Returns the alignment layer of the options if set; otherwise the model's, or the one that usually aligns
-   best. */
+/* Returns the alignment layer of the options or, if not set, of the model; otherwise the second-to-last
+ * layer, which usually aligns best. */
 static struct clf__attention_heads choose_heads(const struct clf__settings *settings)
 {
     const struct clf__config *config = &settings->model->transformer->config;

@@ -9,8 +9,8 @@ static const char shared[] = "model.shared.weight";
 static const char encoder[] = "model.encoder.embed_tokens.weight";
 static const char decoder[] = "model.decoder.embed_tokens.weight";
 
-/* transformers up to version 4 stores an embedding that is shared but not tied as one matrix, transformers 5
- * as three. */
+/* Transformers 4 and earlier store an embedding that is shared but not tied as one matrix, transformers 5 as
+ * three. */
 static void add_substitutes(struct clf__aliases *aliases, const struct clf__config *config, const char *name)
 {
     int is_embedding = strcmp(name, encoder) == 0 || strcmp(name, decoder) == 0;

@@ -6,8 +6,8 @@
 
 enum { CLF__MOST_ALIASES = 4 };
 
-/* Canonical names. The first `same` names are one matrix, which a file may store under any of them. The other
- * names are separate matrices that replace it if the file has none of the first names. */
+/* Canonical names. The first `same` names denote one matrix, which a file may store under any of them. The
+ * other names denote separate matrices to use if the file has none of the first names. */
 struct clf__aliases {
     const char *names[CLF__MOST_ALIASES];
     int same, count;

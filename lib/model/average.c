@@ -16,7 +16,7 @@ struct models {
     struct clf__parameters **items; /* (count) */
 };
 
-/* Returns 1 for keys of config.json that do not affect the computation. */
+/* Returns 1 for keys of config.json that do not affect the results. */
 static int is_remark(const char *key)
 {
     static const char *const remarks[] = {"transformers_version", "_name_or_path",    "dtype",

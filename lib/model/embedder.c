@@ -18,11 +18,11 @@ struct clf__position_rows clf__position_rows(const struct clf__config *config, e
     return (struct clf__position_rows){.first = has_pad, .pad = has_pad ? 0 : -1};
 }
 
-/* Writes in blocks, so that the host does not hold a second table. */
+/* Writes in blocks, so that the host needs no copy of the whole table. */
 static clf_status write_sinusoids(struct clf__tensor table, const struct clf__config *config,
                                   enum clf__side side)
 {
-    enum { BLOCK = 1 << 18 }; /* numbers per block */
+    enum { BLOCK = 1 << 18 }; /* floats per block */
     size_t width = (size_t)table.columns;
     struct clf__position_rows places = clf__position_rows(config, side);
     int at_once = BLOCK / table.columns + 1;

@@ -14,7 +14,7 @@ struct drawing {
     void *user;
 };
 
-/* values drawn between two polls for interruption */
+/* number of values drawn between two polls for interruption */
 enum { VALUES_PER_POLL = 1 << 20 };
 
 /* Draws values 2 * pair and 2 * pair + 1 of a parameter from one block of random words. */

@@ -17,10 +17,10 @@
 #include "text/tokenizers/segmenters/segmenter.h"
 #include "text/tokenizers/tokenizer.h"
 
-/* Data read from a folder; all freed at the end. */
+/* Data read from a folder; all of it is freed at the end. */
 struct inspection {
     const struct clf__format *format;
-    const char *path, *folder; /* path as passed by the caller; folder to read */
+    const char *path, *folder; /* the path that the caller passed; the folder to read */
     struct clf__config config;
     struct clf__json file; /* config.json */
     struct clf__parameters *parameters;

@@ -7,8 +7,8 @@
 #include "model/config/types.h"
 #include "model/weights/weights.h"
 
-/* Returns a configuration as a JSON object with the keys of config.json, where such keys exist; NULL if out
- * of memory. */
+/* Returns a configuration as a JSON object that uses the keys of config.json where they exist; NULL if out of
+ * memory. */
 json_t *clf__inspect_configuration(const struct clf__config *config);
 
 /* Returns the decoding defaults, as set by clf_translate_options_init(), as a JSON object; NULL if out of
@@ -25,7 +25,7 @@ clf_status clf__inspect_unusual(json_t *sentences, const struct clf__config *con
 /* Fails with CLF_OUT_OF_MEMORY. */
 clf_status clf__inspect_no_memory(void);
 
-/* Returns a path as a JSON string, without the bytes that are not valid UTF-8. */
+/* Returns a path as a JSON string, omitting bytes that are not valid UTF-8. */
 json_t *clf__inspect_text(const char *string);
 
 /* Appends an object with the location and type of a tensor. */

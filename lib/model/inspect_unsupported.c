@@ -1,4 +1,4 @@
-/* Describes an unsupported model by its files. */
+/* Describes an unsupported model from its files. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -35,7 +35,7 @@ static clf_status read_tensors(json_t *model, const char *folder)
     if (status == CLF_OUT_OF_MEMORY) {
         return status;
     }
-    if (status != CLF_OK) { /* for example, files of another format */
+    if (status != CLF_OK) { /* for example for files of another format */
         return clf__inspect_say(json_object_get(model, "unusual"), "the tensors cannot be listed: %s",
                                 clf_last_error());
     }

@@ -58,7 +58,7 @@ static void *load_tokenizer(void *argument)
     return NULL;
 }
 
-/* Reads the tokenizer while the weights are read: the two take a third of the startup time. */
+/* Reads the tokenizer while the weights are being read; together they take a third of the startup time. */
 static clf_status load_parts(struct clf_model *model, const char *folder)
 {
     struct clf__transformer *transformer = model->transformer;
@@ -80,7 +80,7 @@ static clf_status load_parts(struct clf_model *model, const char *folder)
     return status == CLF_OK ? clf__failure_again(&job.failure) : status;
 }
 
-/* Also starts to build the programs that the last model with this folder and precision used. */
+/* Also starts building the programs that were used when this folder was last loaded in this precision. */
 static clf_status begin_programs(struct clf_device *device, const char *folder, clf_precision precision)
 {
     char *work = NULL;
@@ -129,7 +129,7 @@ clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *tr
     return CLF_OK;
 }
 
-/* Warns if CLBlast was requested but does not apply. */
+/* Warns if CLBlast was requested but is not used. */
 static void warn_of_provider(const struct clf_model *model)
 {
     static const char *const words[] = {"fp32", "fp16", "bf16", "int8"};

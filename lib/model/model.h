@@ -9,12 +9,12 @@ struct clf_model {
     struct clf__tokenizer *tokenizer;
     int is_borrowed; /* transformer and tokenizer are not owned */
     int is_lost;     /* the device has failed; other devices still work */
-    char *folder;    /* path as passed by the caller, which may be a package */
+    char *folder;    /* the path that the caller passed, which may be a package */
     int is_package;  /* the model is from a package, and its temporary folder has been removed */
     struct clf_model_info info;
 };
 
-/* Makes a model of a loaded transformer and tokenizer, for example of those in training. Both are read from
+/* Makes a model from a loaded transformer and tokenizer, for example during training. Both were read from
  * `folder` and must outlive the model. */
 clf_status clf__model_borrow(struct clf_model **out, struct clf__transformer *transformer,
                              struct clf__tokenizer *tokenizer, const char *folder);

@@ -40,7 +40,7 @@ static clf_status write_folder(const char *target, const struct clf__new_folder 
     return status;
 }
 
-/* Writes to a temporary folder and renames it, so that a folder appears only when it is complete. */
+/* Writes to a temporary folder and renames it, so that the output appears only when it is complete. */
 static clf_status write_beside(const char *output, const struct clf__new_folder *folder)
 {
     char *temporary = NULL;
@@ -68,7 +68,7 @@ clf_status clf__new_folder_write(const char *output, const struct clf__new_folde
         length--;
     }
     char *plain =
-        NULL; /* without a trailing slash, because the temporary folder must not be inside the folder */
+        NULL; /* without trailing slashes, because the temporary folder must not be inside `output` */
     CLF__TRY(clf__copy_bytes(&plain, output, length));
     clf_status status = write_beside(plain, folder);
     clf__free(plain);

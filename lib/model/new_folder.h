@@ -6,7 +6,7 @@
 #include "model/weights/weights.h"
 
 struct clf__new_folder {
-    const char *from; /* folder of the other files, which also determines the format */
+    const char *from; /* folder of the other files; also determines the format */
     struct clf__format_weights weights;
     /* Writes the weights file, including the additional content of the format. */
     clf_status (*write)(void *user, const char *path, const struct clf__beside *beside);

@@ -1,4 +1,4 @@
-/* The list of a model's parameters; their values in a weights file. */
+/* The list of a model's parameters, and their values in a weights file. */
 #ifndef CLF_MODEL_PARAMETERS_H
 #define CLF_MODEL_PARAMETERS_H
 
@@ -7,8 +7,8 @@
 #include "model/config/types.h"
 #include "model/weights/weights.h"
 
-/* Canonical names, each only if the configuration has the parameter. SIDE is encoder or decoder, N a layer,
- * ATTENTION self_attn and, in the decoder, encoder_attn.
+/* Canonical names; a model has only the parameters that its configuration requires. SIDE is encoder or
+ * decoder, N a layer, ATTENTION self_attn and, in the decoder, encoder_attn.
  *
  *     model.shared.weight                                   (V, D) if source and target share it, else
  *     model.SIDE.embed_tokens.weight                        (V, D)
@@ -43,7 +43,7 @@ struct clf__parameter {
     int kernel; /* kernel size of a convolution stored as (rows, columns / kernel, kernel); 0: not a
                    convolution */
     struct clf__initial initial;
-    int decays;            /* 1: has weight decay (matrices, but not biases, norms and relative biases) */
+    int decays;            /* 1: weight decay applies (matrices, but not biases, norms and relative biases) */
     int follows_precision; /* 1: linear weight or embedding, loaded in the requested precision */
     int is_trained;        /* 0: a constant (MarianMT's final_logits_bias) */
 };
@@ -60,13 +60,12 @@ void clf__parameter_list_free(struct clf__parameter_list *list);
  * projection does train the row. */
 int clf__padding_row(const struct clf__config *config);
 
-/* The parameters in a weights file, which stores them under the architecture's own names
- * (config/architectures/). */
+/* The parameters in a weights file, stored under the architecture's own names (config/architectures/). */
 struct clf__parameters;
 
 /* Finds the parameters of *config in the folder's weights and sets whether the projection is tied to the
- * embedding, which depends on the file. Returns CLF_FORMAT with tensor and file for a missing or unknown
- * tensor, a wrong shape, or copies of a shared weight that differ. */
+ * embedding, which depends on the file. Returns CLF_FORMAT, naming tensor and file, for a missing or unknown
+ * tensor, a wrong shape, or differing copies of a shared weight. */
 clf_status clf__parameters_load(struct clf__parameters **out, struct clf__config *config, const char *folder);
 void clf__parameters_free(struct clf__parameters *parameters);
 const struct clf__parameter_list *clf__parameters_list(const struct clf__parameters *parameters);
@@ -77,8 +76,8 @@ clf_status clf__parameters_read(const struct clf__parameters *parameters, const 
 /* Returns the stored tensor, owned by `parameters`; NULL if the file does not contain the parameter. */
 const struct clf__stored_tensor *clf__parameters_stored(const struct clf__parameters *parameters,
                                                         const char *name);
-/* Reads some rows of a stored parameter and adds the number of NaN and infinite values to *non_finite; the
- * second function logs a warning if there are any. */
+/* Reads some rows of a stored parameter and adds the number of NaN and infinite values to *non_finite. The
+ * second function logs a warning if this number is not 0. */
 clf_status clf__parameters_read_rows(const struct clf__stored_tensor *stored, int first, int count,
                                      float *target, size_t *non_finite);
 void clf__parameters_warn(const struct clf__stored_tensor *stored, size_t non_finite);

@@ -149,8 +149,8 @@ static clf_status claim_all(const struct loading *loading, struct entry *entry, 
     return CLF_OK;
 }
 
-/* Claims the first stored substitute if `entry` has no tensor yet. The shared matrix may be stored although
- * it is not used. */
+/* Claims the first stored substitute if `entry` has no tensor yet. The file may also contain the shared
+ * matrix, which is then unused. */
 static clf_status claim_substitutes(const struct loading *loading, struct entry *entry,
                                     const struct clf__aliases *aliases)
 {
@@ -198,8 +198,8 @@ static clf_status check_unknown(const struct loading *loading)
     return CLF_OK;
 }
 
-/* Returns 1 if some of an architecture's own names are also canonical names, so that names in the file do not
- * show which kind they are. */
+/* Returns 1 if some of an architecture's own names are also canonical names, which makes the kind of names in
+ * a file ambiguous. */
 static int keeps_canonical(const struct clf__tensor_names *names)
 {
     static const char name[] = "model.shared.weight";
@@ -247,8 +247,8 @@ static const struct clf__stored_tensor *find_embedding(const struct loading *loa
 }
 
 /* As in transformers 5, a projection that differs from the embedding is used even if config.json ties them. A
- * projection without an embedding becomes the embedding only if config.json ties them. Some architectures tie
- * a missing projection in any case. */
+ * projection without an embedding becomes the embedding only if config.json ties them. Some architectures
+ * always tie a missing projection. */
 static clf_status settle_tie(struct clf__config *config, const struct loading *loading)
 {
     int is_tied = config->share_target_output;

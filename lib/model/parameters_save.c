@@ -12,7 +12,7 @@
 #include "math/gemm/gemm.h"
 #include "model/save.h"
 
-/* Data is aligned, so that floats are aligned in a memory map of the file. */
+/* Data is aligned so that floats are aligned when the file is memory-mapped. */
 enum { ALIGNMENT = 8, LENGTH_BYTES = 8 };
 
 /* The safetensors names of precisions, and the sizes of their values. */
@@ -36,7 +36,7 @@ struct entry {
     const struct clf__stored_tensor *stored; /* copied, or read as int8 values and factors */
 };
 
-/* Where the parameter values come from. */
+/* The source of the parameter values. */
 struct source {
     clf__parameter_reader *reader;
     void *user;
@@ -94,7 +94,7 @@ static size_t bytes_of(const struct entry *entry)
                                     : count_stored(entry) * stored[entry->precision].bytes;
 }
 
-/* Returns the header without length and padding; the caller frees *out. */
+/* Creates the header without its length and padding; the caller frees *out. */
 static clf_status write_header(char **out, const struct entry *entries, int count, const json_t *metadata)
 {
     json_t *root = json_pack("{s{ss}}", "__metadata__", "format", "pt");

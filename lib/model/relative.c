@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Returns the bucket of a column, for a key at `distance` = key position - query position. Half of the
- * buckets hold exact distances, the others grow logarithmically up to max_distance; bidirectional buckets are
- * halved again by sign. */
+/* Returns the bucket of a column, which stands for `distance` = key position - query position. Half of the
+ * buckets hold exact distances, and the others grow logarithmically up to max_distance. If bidirectional,
+ * each sign has half of the buckets. */
 static size_t bucket_of(const struct clf__relative *relative, size_t column)
 {
     int distance = (int)column - relative->reach, buckets = relative->buckets, base = 0;

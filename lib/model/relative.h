@@ -2,8 +2,8 @@
 #ifndef CLF_MODEL_RELATIVE_H
 #define CLF_MODEL_RELATIVE_H
 
-/* A table (heads, 2 reach + 1) of biases by distance, computed from the parameter, biases by bucket (buckets,
- * heads). */
+/* A table (heads, 2 reach + 1) of biases by distance. It is computed from the parameter, biases by bucket
+ * (buckets, heads). */
 struct clf__relative {
     int heads, buckets, max_distance, bidirectional;
     int reach; /* at most max_distance; the bias is constant at larger distances */

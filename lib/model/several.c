@@ -7,7 +7,7 @@
 #include "model/model.h"
 #include "runtime/device/device.h"
 
-/* A model that is loaded on a separate thread. */
+/* A model being loaded on a separate thread. */
 struct loading {
     struct clf_device *device;
     const char *folder;

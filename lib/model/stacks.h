@@ -1,4 +1,4 @@
-/* Encoder and decoder on a device: created from weights or as zeros of the same sizes. */
+/* Encoder and decoder on a device, created from weights or as zeros of the same sizes. */
 #ifndef CLF_MODEL_STACKS_H
 #define CLF_MODEL_STACKS_H
 
@@ -21,7 +21,7 @@ clf_status clf__parameter_tree_create_zero(struct clf__parameter_tree *out, stru
                                            const struct clf__config *config, const char *what);
 void clf__parameter_tree_free(struct clf__parameter_tree *tree, const struct clf__config *config);
 
-/* Returns the maximum row widths in all layers of both stacks. */
+/* Returns the maximum row widths over all layers of both stacks. */
 struct clf__workspace_widths clf__stacks_widths(const struct clf__config *config);
 
 /* Frees a layer that is not part of a model. */

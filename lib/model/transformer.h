@@ -10,14 +10,14 @@ struct clf__transformer {
     enum clf__precision precision;
     struct clf__config config;
     struct clf__stack encoder, decoder;
-    int64_t parameter_count; /* shared parameters are counted once */
+    int64_t parameter_count; /* shared parameters count once */
     uint64_t weight_bytes;   /* size of all weights on the device */
 };
 
 /* Reads the configuration of a folder; weights are loaded separately. */
 clf_status clf__transformer_configure(struct clf__transformer **out, struct clf_device *device,
                                       const char *folder, clf_precision precision);
-/* Loads the weights; `folder` is that of the configuration. */
+/* Loads the weights; `folder` is the folder of the configuration. */
 clf_status clf__transformer_load_weights(struct clf__transformer *transformer, const char *folder);
 /* Reads the configuration and loads the weights. */
 clf_status clf__transformer_load(struct clf__transformer **out, struct clf_device *device, const char *folder,

@@ -14,7 +14,7 @@ struct part_row {
     const char *name; /* "<prefix><name>.weight", "<prefix><name>.bias" */
     enum clf__role role;
     enum extent rows;
-    size_t bias; /* offset of the field of the configuration that enables the bias; or ALWAYS, NEVER */
+    size_t bias; /* offset of the configuration field that enables the bias; or ALWAYS, NEVER */
     int is_gate; /* 1: only in gated feed-forwards */
 };
 struct module_row {
@@ -144,7 +144,7 @@ static int has_part_bias(const struct clf__config *config, const struct part_row
     return *(const int *)((const char *)config + part->bias);
 }
 
-/* Describes a parameter by its table row. */
+/* Describes a parameter according to its table row. */
 static void describe_part(struct clf__module_part *out, const struct walk *walk, const struct module_row *row,
                           const struct part_row *part, const char *layer)
 {
@@ -254,7 +254,7 @@ const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *
 
 #define OFFSET(member) offsetof(struct clf__stack, member)
 
-/* Returns a module of a single parameter that is not in a layer, without names. */
+/* Returns a module with a single parameter outside the layers, without names. */
 static struct clf__module lone_module(const struct walk *walk, enum clf__module_kind kind, size_t offset,
                                       enum clf__role role, int rows, int columns)
 {

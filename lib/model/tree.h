@@ -18,7 +18,7 @@ enum clf__module_kind {
 /* A parameter of a module and its bias, by canonical names; empty if there is none. */
 struct clf__module_part {
     char weight[96], bias[96];
-    enum clf__role role; /* of the weight */
+    enum clf__role role; /* role of the weight */
     int kernel; /* kernel size of a convolution (last dimension of the weight); 0: not a convolution */
     int rows, head_width; /* head_width: 0 outside attention */
     int bias_is_fixed;    /* 1: a constant that is not trained */
@@ -30,13 +30,13 @@ struct clf__module {
     enum clf__module_kind kind;
     enum clf__side side;
     int layer;     /* -1: not in a layer */
-    size_t offset; /* of the module in the layer, encoder or decoder */
-    int columns;   /* of each part */
+    size_t offset; /* offset of the module in the layer, encoder or decoder */
+    int columns;   /* columns of each part */
     int part_count;
     struct clf__module_part parts[CLF__MODULE_PARTS];
 };
 
-/* Encoder and decoder of a model, of its gradients or of its moments. Not owned. */
+/* The encoder and decoder of a model, its gradients or its moments. Not owned. */
 struct clf__stacks {
     struct clf__stack *encoder, *decoder;
 };
@@ -46,7 +46,7 @@ static inline struct clf__stack *clf__stack_of(struct clf__stacks stacks, enum c
     return side == CLF__ENCODER ? stacks.encoder : stacks.decoder;
 }
 
-/* Gradients or moments in the structure of the model. All tensors are in one pool in tree order. */
+/* Gradients or moments, with the same structure as the model. All tensors are in one pool, in tree order. */
 struct clf__parameter_tree {
     struct clf__stack encoder, decoder;
     struct clf__pool pool;
@@ -62,18 +62,19 @@ static inline struct clf__stacks clf__parameter_tree_stacks(struct clf__paramete
 typedef clf_status clf__module_visitor(void *context, const struct clf__module *module);
 clf_status clf__tree_visit(const struct clf__config *config, clf__module_visitor *visit, void *context);
 
-/* Visits the modules of a layer outside a model, as layer 0 of the decoder, without names and sizes. */
+/* Visits the modules of a layer outside a model as if it were layer 0 of the decoder, without names and
+ * sizes. */
 clf_status clf__tree_visit_layer(clf__module_visitor *visit, void *context);
 
-/* Return the functions of a stack's front end and mixer. */
+/* Return the function tables of a stack's front end and mixer. */
 const struct clf__front_end_kind *clf__tree_front_end(const struct clf__config *config, enum clf__side side);
 const struct clf__mixer_kind *clf__tree_mixer(const struct clf__config *config, enum clf__side side);
 
 /* Returns the address of a module; NULL if the stack has no layers yet. */
 void *clf__tree_module(const struct clf__module *module, struct clf__stacks stacks);
 
-/* Return the canonical names of embeddings and projection. A shared embedding is "model.shared.weight", and a
- * tied projection has the name of the embedding. */
+/* Return the canonical names of the embeddings and the projection. A shared embedding is
+ * "model.shared.weight", and a tied projection has the name of the embedding. */
 const char *clf__source_embedding_name(const struct clf__config *config); /* NULL for frames */
 const char *clf__target_embedding_name(const struct clf__config *config);
 const char *clf__output_projection_name(const struct clf__config *config);

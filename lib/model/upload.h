@@ -14,7 +14,7 @@ struct clf__sequences {
     const float *frames; /* (rows, feature size), or NULL for tokens */
 };
 
-/* An integer tensor with a host buffer, which is divided among tables. */
+/* An integer tensor with a host buffer, divided among several tables. */
 struct clf__upload {
     struct clf__tensor tensor; /* (1, capacity) i32 */
     int32_t *staging;          /* (capacity) host buffer; not owned */
@@ -23,9 +23,9 @@ struct clf__upload {
 
 /* Reserves space for `count` integers. */
 clf_status clf__upload_reserve(struct clf__upload *upload, struct clf__arena *arena, int64_t count);
-/* Allots the next `count` integers: the caller writes to *target, kernels read the returned view. */
+/* Allocates the next `count` integers: the caller writes to *target, and kernels read the returned view. */
 struct clf__tensor clf__upload_take(struct clf__upload *upload, int count, int32_t **target);
-/* Allots space for a table of ranges. */
+/* Allocates space for a table of ranges. */
 struct clf__sequence_ranges clf__upload_take_ranges(struct clf__upload *upload, int sequences,
                                                     int32_t **target);
 clf_status clf__upload_send(const struct clf__upload *upload);
@@ -41,7 +41,7 @@ struct clf__sequence_views {
     const int32_t *host_positions;      /* host values of `positions` */
     const int32_t *host_hidden;
 };
-/* Fills in the tables of a batch: 3 integers per row and 4 per sequence. */
+/* Fills in the tables of a batch, which take 3 integers per row and 4 per sequence. */
 void clf__upload_take_sequences(struct clf__sequence_views *views, struct clf__upload *upload,
                                 const struct clf__config *config, const struct clf__sequences *sequences,
                                 enum clf__side side);

@@ -8,9 +8,9 @@
 #include "math/ops/attention.h"
 #include "runtime/device/device.h"
 
-/* Rows of the tiled GEMM and of the GEMM for few rows, and inputs of both. */
+/* Rows of the tiled GEMM and of the GEMM for few rows, and the inputs of both. */
 enum { TILE_ROWS = 65, FEW_ROWS = 3, INPUTS = 72 };
-/* Sizes of the attention step: enough keys for groups of several streams. */
+/* Sizes of the attention step, with enough keys for several sub-groups per work-group. */
 enum { HEADS = 1, WIDTH = 64, KEYS = 128, COLUMNS = HEADS * WIDTH };
 
 static clf_status differs(const struct clf_device *device, int *is_lasting, const char *what, int row,
@@ -110,8 +110,8 @@ static clf_status check_products(struct clf_device *device, enum clf__precision 
     return status;
 }
 
-/* Key t of a head is t % 2 everywhere and its value is column + t, so that odd keys have one score and even
- * keys another. The query is WIDTH / 2 ones. */
+/* All elements of key t are t % 2, so all odd keys have one score and all even keys another; element i of
+ * value t is i + t. The query has WIDTH / 2 ones. */
 static clf_status make_history(struct clf__attention_history *history, struct clf__tensor *q)
 {
     float keys[KEYS * COLUMNS], values[KEYS * COLUMNS], query[COLUMNS];
@@ -138,7 +138,7 @@ static clf_status check_step(struct clf_device *device, struct clf__tensor y, st
     float result[COLUMNS];
     CLF__TRY(clf__attention_step_forward(y, q, CLF__NO_TENSOR, CLF__NO_TENSOR, &heads, history));
     CLF__TRY(clf__tensor_read(y, result));
-    double odd = exp(0.5), share = odd / (1.0 + odd); /* the score of odd keys is 1/2, of even ones 0 */
+    double odd = exp(0.5), share = odd / (1.0 + odd); /* odd keys have score 1/2, even keys 0 */
     for (int i = 0; i < COLUMNS; i++) {
         double expected = i + (KEYS / 2 - 1) + share;
         if (!(fabs((double)result[i] - expected) < 1e-3)) {

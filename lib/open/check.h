@@ -6,10 +6,9 @@
 
 struct clf_device;
 
-/* Multiplies matrices with the kernels for many and for few rows and runs an attention step, in the GPU
- * variant, and compares the results with known numbers. CLF_DEVICE if they differ; CLF_BUILD or
- * CLF_UNSUPPORTED if a kernel does not compile or exceeds the device's limits. *is_lasting: the failure is
- * permanent. */
+/* Runs the GPU variant of GEMM, for many and for few rows, and of an attention step, and compares the
+ * results with known numbers. CLF_DEVICE if they differ; CLF_BUILD or CLF_UNSUPPORTED if a kernel does not
+ * compile or exceeds the device's limits. *is_lasting: the failure is permanent. */
 clf_status clf__check_kernels(struct clf_device *device, int *is_lasting);
 
 /* Calls clf__check_kernels() for a GPU, unless a file in the cache folder holds the result for this

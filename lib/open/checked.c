@@ -1,4 +1,4 @@
-/* Stores the result of a check, "passed" or "failed" with the reason, under a key of everything that the
+/* Stores the result of a check, "passed" or "failed" with the reason. The key contains everything that the
  * result depends on. */
 #include <string.h>
 

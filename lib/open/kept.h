@@ -1,4 +1,4 @@
-/* Stores small results in the cache folder by key. */
+/* Stores small results by key in the cache folder. */
 #ifndef CLF_OPEN_KEPT_H
 #define CLF_OPEN_KEPT_H
 
@@ -9,7 +9,7 @@
  * memory is exhausted. */
 clf_status clf__kept_read(char **out, char **path, const char *folder, const char *word, const char *key);
 
-/* Writes that file. */
+/* Stores a text for clf__kept_read(). */
 clf_status clf__kept_write(const char *folder, const char *word, const char *key, const char *text);
 
 #endif

@@ -18,7 +18,7 @@
 #include "runtime/opencl/listed_device.h"
 #include "runtime/program/program.h"
 
-/* Lists the levels that a device supports, the lowest first: "portable, avx2". */
+/* Lists the levels that a device supports, lowest first: "portable, avx2". */
 static void list_levels(char *text, size_t size, int instructions)
 {
     size_t used = 0;
@@ -96,7 +96,7 @@ static clf_status check(struct clf_device *device, struct clf__listed_device *li
     return clf__check_once(device);
 }
 
-/* Takes the caller's context, or creates a context. */
+/* Uses the caller's context, or creates one. */
 static clf_status take_context(struct clf_device *device, const struct clf__listed_device *listed,
                                const struct clf__external *external)
 {
@@ -111,7 +111,7 @@ static clf_status take_context(struct clf_device *device, const struct clf__list
     return clf__opencl_check(error, "opening device %s", device->label);
 }
 
-/* Takes the caller's queue, or creates a queue. */
+/* Uses the caller's queue, or creates one. */
 static clf_status take_queue(struct clf_device *device, const struct clf__external *external, int is_profiled)
 {
     cl_command_queue_properties timed = is_profiled ? CL_QUEUE_PROFILING_ENABLE : 0;
@@ -206,14 +206,14 @@ static clf_status open_index(struct clf_device **out, struct clf_device_list *li
     return status;
 }
 
-/* Returns whether the device is the cause of a failure, so that another device may work. */
+/* Returns whether the device caused the failure, so another device may work. */
 static int is_devices_fault(clf_status status)
 {
     return status == CLF_DEVICE || status == CLF_DEVICE_MEMORY || status == CLF_BUILD ||
            status == CLF_UNSUPPORTED;
 }
 
-/* Finds the speed of a listed device, and measures it if it is unknown; 0 if the device fails. */
+/* Reads the speed of a listed device, or measures it if it is unknown; 0 if the device fails. */
 static clf_status find_speed(double *rate, struct clf_device_list *list, int index,
                              const struct clf_device_options *options)
 {
@@ -232,7 +232,7 @@ static clf_status find_speed(double *rate, struct clf_device_list *list, int ind
 }
 
 /* Puts the faster of two devices first if only a measurement can decide. Skipped without a cache folder,
- * because each start would take seconds, and if a kernel variant is requested. */
+ * because every start would take seconds longer, and if a kernel variant is requested. */
 static clf_status order_by_speed(struct clf_device_list *list, const struct clf_device_options *options)
 {
     unsigned without = 0;
@@ -301,7 +301,7 @@ static clf_status open_default(struct clf_device **out, struct clf_device_list *
     }
 }
 
-/* Gives the list to the device that was opened from it, or frees the list; returns `status`. */
+/* Transfers ownership of the list to the opened device, or frees the list on failure; returns `status`. */
 static clf_status keep_list(struct clf_device *device, struct clf_device_list *list, clf_status status)
 {
     if (status == CLF_OK) {

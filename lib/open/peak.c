@@ -1,5 +1,7 @@
 #include "open/peak.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "runtime/device/buffer.h"
@@ -7,9 +9,11 @@
 #include "runtime/device/lock.h"
 #include "runtime/device/queue.h"
 #include "runtime/program/launch.h"
+#include "runtime/tuning/matrix_layout.h"
 
 /* The memory to read exceeds all caches. Each launch reads one of READ_SLICES slices, in groups of
- * READ_COUNT floats: other load on the machine slows only some short launches, but every long one. */
+ * READ_COUNT floats, because other load on the machine affects only some short launches but every long
+ * one. */
 enum { READ_BYTES = 1 << 28, READ_SLICES = 4, READ_COUNT = 1 << 13 };
 
 /* A kernel of cl/device/peak.cl. */
@@ -35,7 +39,7 @@ static clf_status run(double *seconds, struct measurement *measurement)
     return CLF_OK;
 }
 
-/* Measures the highest rate of many rounds, because other load on the machine only adds time. */
+/* Returns the highest rate of many runs, because other load on the machine can only add time. */
 static clf_status best_rate(double *rate, struct measurement *measurement)
 {
     double best = 0.0, seconds, end = clf__seconds() + 0.3;
@@ -54,18 +58,17 @@ struct operands {
     size_t read_groups; /* groups of the read kernel, limited by the size of x */
 };
 
-/* operations: per group and iteration of the kernel's loop. Adds iterations until a launch takes 2 ms. */
-static clf_status measure_arithmetic(double *rate, struct clf_device *device, const struct operands *operands,
-                                     const char *kernel, double operations)
+/* Measures an arithmetic kernel with enough iterations for a launch of 2 ms. operations: per group and
+ * iteration. */
+static clf_status measure_launch(double *rate, struct clf_device *device, const struct operands *operands,
+                                 const struct clf__launch *launch, double operations)
 {
     struct measurement measurement = {
         .device = device,
-        .launch = {.program = "peak",
-                   .cpu = CLF__GRID(kernel, operands->groups),
-                   .gpu = CLF__GRID(kernel, operands->groups),
-                   .argument_count = 3},
+        .launch = *launch,
         .arguments = {CLF__BUFFER(operands->sums), CLF__INT(1), CLF__FLOAT(0.5f)},
     };
+    measurement.launch.argument_count = 3;
     double seconds = 0.0;
     CLF__TRY(run(&seconds, &measurement)); /* some drivers compile in the first launch */
     for (int rounds = 16;; rounds *= 4) {
@@ -78,13 +81,41 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, co
     }
 }
 
+static clf_status measure_arithmetic(double *rate, struct clf_device *device, const struct operands *operands,
+                                     const char *kernel, double operations)
+{
+    const struct clf__launch launch = {.program = "peak",
+                                       .cpu = CLF__GRID(kernel, operands->groups),
+                                       .gpu = CLF__GRID(kernel, operands->groups)};
+    return measure_launch(rate, device, operands, &launch, operations);
+}
+
+/* Raises *rate to the rate of the matrix instructions of the device's level, if that is higher. */
+static clf_status measure_matrix(double *rate, struct clf_device *device, const struct operands *operands,
+                                 enum clf__precision precision)
+{
+    enum { TILES = 8 }; /* as in cl/device/peak_matrix.cl */
+    const struct clf__matrix_level *level = &device->caps.level->matrix;
+    char defines[64];
+    double own;
+    snprintf(defines, sizeof defines, "-DPRECISION=%d", (int)precision);
+    const struct clf__launch launch = {
+        .program = "peak_matrix",
+        .defines = defines,
+        .gpu = {.kernel = "peak_matrix_gpu", .groups = {operands->groups}, .local = {(size_t)level->lanes}}};
+    CLF__TRY(measure_launch(&own, device, operands, &launch,
+                            2.0 * TILES * level->rows * level->columns * CLF__MATRIX_INPUTS(precision)));
+    *rate = own > *rate ? own : *rate;
+    return CLF_OK;
+}
+
 static void set_groups(struct measurement *measurement, size_t groups)
 {
     measurement->launch.cpu.groups[0] = measurement->launch.gpu.groups[0] = groups;
 }
 
-/* Prepares a launch that reads x, or a part of it if the device is so slow that caches cannot matter.
- * Returns its groups. */
+/* Prepares a launch that reads x, or only a part of x if the device is so slow that caches do not matter.
+ * *groups: the work-groups of the launch. */
 static clf_status prepare_read(struct measurement *out, size_t *groups, struct clf_device *device,
                                const struct operands *operands)
 {
@@ -125,7 +156,7 @@ static clf_status measure_read(double *rate, struct clf_device *device, const st
     return best_rate(rate, &measurement);
 }
 
-/* Reads the whole of x repeatedly. */
+/* Reads x repeatedly for at least least_seconds. */
 static clf_status measure_long_read(double *rate, struct clf_device *device, const struct operands *operands,
                                     double least_seconds)
 {
@@ -152,14 +183,14 @@ static clf_status operands_create(struct operands *out, struct clf_device *devic
     out->read_groups = (size_t)most / (READ_SLICES * READ_COUNT * sizeof(float)) * READ_SLICES;
     size_t read_bytes = out->read_groups * READ_COUNT * sizeof(float);
     size_t sums_bytes = clf__max_size(out->groups, out->read_groups) * CLF__GROUP * sizeof(float);
-    CLF__TRY(clf__buffer_create(&out->sums, device, sums_bytes, "the answers of the peaks' kernels"));
-    CLF__TRY(clf__buffer_create_streamed(&out->x, device, read_bytes, "what is read for a peak"));
+    CLF__TRY(clf__buffer_create(&out->sums, device, sums_bytes, "the results of the peak kernels"));
+    CLF__TRY(clf__buffer_create_streamed(&out->x, device, read_bytes, "the input of the peak kernels"));
     return clf__buffer_fill(out->x, 0, read_bytes, 1.0f);
 }
 
-/* Returns the operations per iteration of the dot product kernels in cl/device/peak.cl (CPU variant): two
- * per input and sum. The sums are the lanes of twelve chains, or four 16 x 16 tiles with 16 groups of
- * inputs. */
+/* Returns the operations per iteration of the dot product kernels in cl/device/peak.cl (CPU variant): a
+ * multiplication and an addition per input, in the lanes of twelve vectors, or in four 16 x 16 AMX tiles
+ * with 16 groups of inputs. */
 static double dot_operations(const struct clf__caps *caps, int inputs)
 {
     double sums =
@@ -185,10 +216,16 @@ static clf_status measure_peaks(struct clf_device *device, const struct operands
         CLF__TRY(measure_arithmetic(&out->bf16_operations, device, operands, "peak_bf16_cpu",
                                     dot_operations(caps, 2)));
     }
+    if (caps->level->matrix.define != NULL) {
+        CLF__TRY(measure_matrix(&out->fp16_operations, device, operands, CLF__PRECISION_FP16));
+        CLF__TRY(measure_matrix(&out->bf16_operations, device, operands, CLF__PRECISION_BF16));
+        CLF__TRY(measure_matrix(&out->int8_operations, device, operands, CLF__PRECISION_INT8));
+    }
     return CLF_OK;
 }
 
-/* Measures the peaks, or only the read rate if read_bytes is not NULL, without entries in the profile. */
+/* Measures the peaks, or only the read rate if read_bytes is not NULL, without recording them in the
+ * profile. */
 static clf_status measure_unseen(struct clf_device *device, double *read_bytes, double least_seconds)
 {
     struct operands operands;

@@ -31,9 +31,9 @@ clf_status clf__probe(struct clf_device *device, const char *program, int *instr
         input[i] = (float)(i % 7 - 2);
     }
     struct clf__buffer *y = NULL, *x = NULL;
-    clf_status status = clf__buffer_create(&y, device, sizeof answer, "the first check's answer");
+    clf_status status = clf__buffer_create(&y, device, sizeof answer, "the result of the probe kernel");
     if (status == CLF_OK) {
-        status = clf__buffer_create(&x, device, COUNT * sizeof *input, "the first check's input");
+        status = clf__buffer_create(&x, device, COUNT * sizeof *input, "the input of the probe kernel");
     }
     if (status == CLF_OK) {
         status = run(device, program, y, x, input, answer);

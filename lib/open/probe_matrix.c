@@ -13,7 +13,7 @@
 
 enum { SLICE_BYTES = 16 * CLF__SLICE_WORDS, MOST_TILE = 16 * 16 };
 
-/* Small integers with no two equal rows or columns, so that swapped lanes or registers are detected. */
+/* Small integers with no two equal rows or columns, to detect swapped lanes or registers. */
 static int number_of_a(int row, int k)
 {
     return (row * 7 + k * 5 + row * k) % 11 - 5;
@@ -54,7 +54,7 @@ static int is_right(const int32_t *sums, const struct clf__matrix_level *level, 
     return 1;
 }
 
-/* The operands and the sums of one tile. */
+/* The operands and the result of one tile. */
 struct buffers {
     struct clf__buffer *sums, *a, *b;
 };
@@ -131,8 +131,8 @@ static clf_status try_level(int *instructions, struct clf_device *device, const 
     return status;
 }
 
-/* Returns whether to try a level. Compilers can crash on foreign instructions, so levels of another vendor
- * are never tried, and AUTO requires that the driver reports the instructions. */
+/* Returns whether to try a level. Compilers can crash on instructions of other vendors, so those levels
+ * are never tried; with AUTO the driver must also report the instructions. */
 static int is_tried(const struct clf__level *level, const struct clf__caps *caps,
                     const struct clf__listed_device *listed)
 {

@@ -5,7 +5,7 @@
 #include "runtime/opencl/quirks.h"
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-static struct clf_device *first; /* devices with a number, in ascending order */
+static struct clf_device *first; /* list of the devices with a number, in ascending order */
 
 void clf__program_key_acquire(struct clf_device *device)
 {

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "runtime/opencl/listed_device.h"
 
-/* Opens all devices that work; returns the last failure if none does. */
+/* Opens all devices that work; returns the last failure if none works. */
 static clf_status open_each(struct clf_device **devices, int *count, const int *indices, int selected,
                             const struct clf_device_options *options)
 {

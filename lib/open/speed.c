@@ -22,7 +22,7 @@ clf_status clf__speed_read(double *rate, const struct clf_device_info *info)
     *rate = 0.0;
     clf_status status = clf__environment_cache_folder(&folder);
     if (status == CLF_FILE) {
-        return CLF_OK; /* the folder does not exist */
+        return CLF_OK; /* there is no cache folder */
     }
     if (status == CLF_OK) {
         status = clf__device_key(&key, info);
@@ -57,7 +57,7 @@ static clf_status keep(double rate, const struct clf_device_info *info)
     return status;
 }
 
-/* Measures the highest rate of several GEMMs, because other load on the machine only adds time. */
+/* Returns the highest rate of several GEMMs, because other load on the machine can only add time. */
 static clf_status run(double *rate, struct clf_device *device, const struct clf__weight *weight,
                       const struct clf__buffer *x, const struct clf__buffer *y)
 {

@@ -1,5 +1,5 @@
-/* Beam search. Each step examines enough continuations that `beams` of them remain if every beam ends once
- * per end id. A continuation with an end token is kept only if it is among the best `beams`. */
+/* Beam search. Each step examines enough continuations to leave `beams` of them even if every beam ends with
+ * every end id. A continuation with an end token is kept only if it is among the best `beams`. */
 #include <string.h>
 
 #include "search/internal.h"
@@ -18,7 +18,7 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
                 break;
             }
             if (count == limit && candidate.score < best[limit - 1].score) {
-                break; /* the rest of the row is not better */
+                break; /* the rest of the row is no better */
             }
             count = clf__candidate_keep(best, count, limit, &candidate);
         }
@@ -26,9 +26,8 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
     return count;
 }
 
-/* Returns 0 if no running beam is expected to end better than the worst of a full list of finished
- * hypotheses. The expected length is the current one or, for "never" with a positive length penalty, the
- * maximum. */
+/* Returns 0 if the list of finished hypotheses is full and no running beam is expected to beat the worst one.
+ * The expected length is the current one or, for "never" with a positive length penalty, the maximum. */
 static int can_improve(const struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
@@ -56,8 +55,7 @@ static int have_all_ended(const struct clf__search_source *source)
     return ended == source->running_count;
 }
 
-/* Removes duplicates: beams that differ only after their end token are one hypothesis, which keeps the better
- * score. */
+/* Merges beams that differ only after their end token, keeping the better score. */
 static void drop_doubles(struct clf__search_source *source)
 {
     int kept = 0;
@@ -91,7 +89,7 @@ static void end_all(struct clf__search_source *source)
     drop_doubles(source);
 }
 
-/* Continues the best candidates, ended or not. */
+/* Continues the best candidates, whether or not they have ended. */
 static void advance_all(const struct clf__search *search, struct clf__search_source *source, int count)
 {
     const struct clf__search_options *options = source->options;

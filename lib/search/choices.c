@@ -1,22 +1,22 @@
-/* The distribution for sampling: ids and scores of a row after bans, penalties and filters, in the order of
- * transformers. */
+/* The distribution for sampling: ids and scores of a row after bans, penalties and filters, applied in
+ * transformers' order. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "search/internal.h"
 
-/* Removes choices but keeps at least the first `least`. The choices are sorted by score, best first, and
- * their probabilities are normalised. */
+/* A filter that removes choices but keeps at least the first `least`. The choices are sorted by score, best
+ * first, and their probabilities are normalised. */
 struct filter {
     clf_status (*check)(const struct clf__sampling *sampling);
     int (*is_wanted)(const struct clf__sampling *sampling);
     void (*filter)(struct clf__choices *choices, const struct clf__sampling *sampling, int least);
-    /* Returns a lower bound on the probabilities that the filter keeps, apart from the first `least` choices,
-     * so that smaller ones need not be sorted. `largest` is the maximum probability. NULL: no bound. */
+    /* Returns a lower bound on the probabilities that the filter keeps, except for the first `least` choices;
+     * choices below it need not be sorted. `largest` is the maximum probability. NULL: no bound. */
     double (*bound)(const struct clf__choices *choices, const struct clf__sampling *sampling, double largest);
 };
 
-/* Checks a parameter from 0 to 1. */
+/* Checks that a parameter is between 0 and 1. */
 static clf_status check_share(const char *name, float share)
 {
     return share >= 0.0f && share <= 1.0f
@@ -51,7 +51,7 @@ static double entropy_of(const struct clf__choices *choices)
     return entropy;
 }
 
-/* Removes the choices at the end that are less probable than `least_probability`. */
+/* Removes choices less probable than `least_probability` from the end. */
 static void cut(struct clf__choices *choices, double least_probability, int least)
 {
     while (choices->count > least && choices->items[choices->count - 1].probability < least_probability) {
@@ -84,7 +84,7 @@ static void filter_top_p(struct clf__choices *choices, const struct clf__samplin
     }
 }
 
-/* The sum of all choices with a lower probability is below 1 - p. */
+/* Choices below this bound sum to less than 1 - p. */
 static double bound_top_p(const struct clf__choices *choices, const struct clf__sampling *sampling,
                           double largest)
 {
@@ -118,7 +118,7 @@ static double bound_min_p(const struct clf__choices *choices, const struct clf__
 }
 
 /* --- Typical sampling (Meister et al. 2022): keeps the choices with information content nearest to the
- * entropy, up to the sum p. --- */
+ * entropy, up to a total probability of p. --- */
 
 static clf_status check_typical_p(const struct clf__sampling *sampling)
 {
@@ -159,7 +159,7 @@ static void filter_typical_p(struct clf__choices *choices, const struct clf__sam
         items[i].key = fabs(choices->log_sum - (double)items[i].score - entropy);
     }
     qsort(items, (size_t)choices->count, sizeof *items, by_surprise);
-    int last = 0; /* the choice that reaches the sum p, or the last one */
+    int last = 0; /* the choice at which the sum reaches p, or the last one */
     for (; last + 1 < choices->count; last++) {
         sum += items[last].probability;
         if (sum >= (double)sampling->typical_p) {
@@ -267,7 +267,7 @@ static void score_row(float *scores, const struct clf__search *search,
     }
 }
 
-/* Replaces the root of a min-heap by `value`. */
+/* Replaces the root of a min-heap with `value`. */
 static void replace_least(float *heap, int count, float value)
 {
     int at = 0;

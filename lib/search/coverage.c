@@ -1,6 +1,6 @@
 /* The coverage penalty (Wu et al. 2016, section 7), as in CTranslate2: reduces the score of a hypothesis that
- * leaves parts of the source untranslated. Each running beam sums the attention of its steps; a finished beam
- * is penalised for sums below 1. */
+ * leaves parts of the source untranslated. Each running beam sums its attention to each source position over
+ * the steps; a finished beam is penalised for sums below 1. */
 #include <assert.h>
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #include "search/internal.h"
 
-/* Computes the score of the running beam at the end. */
+/* Computes the final score of the running beam. */
 static void finish(struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
@@ -12,8 +12,8 @@ static void finish(struct clf__search_source *source)
     beam->score += clf__coverage_penalty(options, beam);
 }
 
-/* Appends the best candidate to the running beam. The search is finished at an end token, at the maximum
- * length, or without a candidate. */
+/* Appends the best candidate to the running beam. Finishes the search at an end token, at the maximum length,
+ * or if there is no candidate. */
 void clf__greedy_advance(const struct clf__search *search, struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;

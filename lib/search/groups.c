@@ -1,6 +1,6 @@
 /* Diverse beam search (Vijayakumar et al. 2016), as in transformers 4: the beams form groups, each with a
- * separate beam search and separate hypotheses. The groups step in order; a token that beams of earlier
- * groups have selected in this step has a lower score. */
+ * separate beam search and separate hypotheses. In each step the groups are advanced in order; tokens that
+ * earlier groups have selected get a lower score. */
 #include <math.h>
 
 #include "search/internal.h"
@@ -10,7 +10,7 @@ static int size_of(const struct clf__search_options *options)
     return options->beams / options->groups;
 }
 
-/* Returns how many beams of earlier groups have selected a token in this step. */
+/* Returns the number of beams in earlier groups that have selected a token in this step. */
 static int count_taken(const struct clf__search_source *source, int32_t id)
 {
     int count = 0;
@@ -32,7 +32,7 @@ static double loss_of(const struct clf__search *search, const struct clf__search
                      : 0.0;
 }
 
-/* Returns the logarithm of the remaining probability of a row, for renormalisation after all penalties. */
+/* Returns the logarithm of the probability that a row has left after all penalties, for renormalisation. */
 static double log_left(const struct clf__search *search, const struct clf__search_source *source, int beam)
 {
     const struct clf__search_options *options = source->options;
@@ -84,8 +84,7 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
     return count;
 }
 
-/* Returns 1 if the group's list of hypotheses is full and no candidate is expected to end better than the
- * worst hypothesis. */
+/* Returns 1 if the group's list of hypotheses is full and no candidate is expected to beat the worst one. */
 static int has_enough(const struct clf__search_source *source, int index, float best, int length)
 {
     const struct clf__search_options *options = source->options;

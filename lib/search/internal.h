@@ -70,7 +70,7 @@ struct clf__search_source {
     const int32_t *source_ids; /* (source_count) the source's ids, if they were set */
     int source_count;
     uint64_t random_key;
-    int has_parted;            /* the initial beam was divided into samples or groups */
+    int has_parted;            /* the initial beam has been split into samples or groups */
     struct clf__group *groups; /* (beams) */
     int32_t *taken;            /* (beams) tokens that groups have selected in this step */
     int taken_count;
@@ -90,14 +90,13 @@ struct clf__search {
     /* Arrays of `step`, filled by the search. */
     int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets;
     uint8_t *keeps_logits;
-    /* Ids of each row whose scores penalties change. They are listed among the row's banned ids but are not
-     * banned. */
+    /* Ids in each row whose scores penalties change. They are passed to the model as banned. */
     int32_t *changed; /* (rows, limits.changed) */
     int *changed_counts;
     int32_t *listed;             /* (limits.changed) ids of one penalty */
-    float *scores;               /* (limits.changed) changed scores */
-    struct clf__choice *choices; /* (V) with limits.logits */
-    float *largest;              /* (V) with limits.logits */
+    float *scores;               /* (limits.changed) scores after penalties */
+    struct clf__choice *choices; /* (V) if limits.logits is set */
+    float *largest;              /* (V) if limits.logits is set */
 };
 
 /* Returns 1 if an id is inside the vocabulary. */
@@ -113,7 +112,7 @@ static inline int clf__beam_ends_with(const struct clf__beam *beam, const int32_
     return count <= held && memcmp(beam->ids + held - count, ids, (size_t)count * sizeof *ids) == 0;
 }
 
-/* Returns the number of tokens of the prompt, without the start token. */
+/* Returns the number of tokens in the prompt, excluding the start token. */
 static inline int clf__prompt_length(const struct clf__search_options *options)
 {
     return options->prefix_is_prompt ? options->prefix_count : 0;
@@ -127,12 +126,12 @@ static inline int clf__is_diverse(const struct clf__search_options *options)
 
 /* options.c */
 
-/* Returns CLF_BAD_ARGUMENT if rows, cache rows or offsets of bans would overflow int32. */
+/* Returns CLF_BAD_ARGUMENT if row, cache row or ban offset counts would overflow int32. */
 clf_status clf__search_check_rows(const struct clf__search_limits *limits);
 /* Returns CLF_BAD_ARGUMENT if the options of a source exceed the limits of the search. */
 clf_status clf__search_check_room(const struct clf__search_limits *limits,
                                   const struct clf__search_options *options);
-/* Return the number of candidates kept per source, and read per row. */
+/* Return the number of candidates kept per source and the number read per row. */
 int clf__candidates_kept(int beams, int ends);
 int clf__candidates_of_row(int beams, int ends, int vocabulary);
 /* Returns 1 if scores are normalised over all ids including banned ones. */
@@ -149,7 +148,7 @@ int clf__wants_logits(const struct clf__search_options *options);
 clf_status clf__processors_check(const struct clf__search_options *options);
 /* Writes the ids that are banned at every step, ascending and without duplicates; returns their number. */
 int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options);
-/* Writes the ids that `beam` must not continue with. */
+/* Writes the ids that must not continue `beam`. */
 void clf__bans_write(struct clf__id_list *banned, const struct clf__search_source *source,
                      const struct clf__beam *beam);
 /* Returns the forced id after `generated` tokens, or -1. */
@@ -159,33 +158,32 @@ int clf__forced_id(const struct clf__search_source *source, int generated);
 
 /* Returns the index of an id, or -1. */
 int clf__id_list_find(const struct clf__id_list *list, int32_t id);
-/* Returns 0 if the list already held the id. */
+/* Returns 0 if the list already contained the id. */
 int clf__id_list_insert(struct clf__id_list *list, int32_t id);
 
 /* penalties.c */
 
 /* Returns CLF_BAD_ARGUMENT with a message if the options of penalties are invalid. */
 clf_status clf__penalties_check(const struct clf__search_options *options);
-/* Returns the maximum number of ids of a row that penalties change; 0 if there are no penalties. */
+/* Returns the maximum number of ids per row whose scores penalties change; 0 if there are no penalties. */
 size_t clf__penalties_limit(const struct clf__search_options *options);
-/* Returns 0 if the logit of a changed id of a row is NaN or +inf. */
+/* Returns 0 if the logit of one of a row's changed ids is NaN or +inf. */
 int clf__penalties_are_finite(const struct clf__search *search, int row);
-/* Lists the ids that penalties change as continuations of `beam`, without banned ids. */
+/* Lists the ids whose scores penalties change in continuations of `beam`, except banned ids. */
 void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const struct clf__id_list *banned,
                          const struct clf__search_source *source, const struct clf__beam *beam);
 /* Writes the penalised scores of a row's changed ids to search->scores; returns their number. */
 int clf__penalties_score(const struct clf__search *search, const struct clf__search_source *source, int row,
                          const struct clf__beam *beam);
-/* Returns how much the final score of an id of a row decreases if its score before penalties decreases by
- * `loss`. */
+/* Returns the decrease of an id's final score if its score before penalties decreases by `loss`. */
 double clf__penalties_loss(const struct clf__search *search, const struct clf__search_source *source, int row,
                            const struct clf__beam *beam, int32_t id, float loss);
 /* Returns the value subtracted from a row's logits to get scores: 0, or the logarithm of the sum of all
  * exp(logit). */
 double clf__penalties_base(const struct clf__search *search, const struct clf__search_source *source,
                            int row);
-/* Inserts the changed ids of a row, which the model treated as banned, into the row's candidates and adds
- * them to the statistics without bans. */
+/* Inserts a row's changed ids, which the model treated as banned, into the row's candidates and adds them to
+ * the statistics that exclude banned ids. */
 void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
                           const struct clf__beam *beam);
 
@@ -207,7 +205,7 @@ void clf__groups_begin(struct clf__search_source *source);
 
 /* Returns 1 if a source needs the attention of its rows. */
 int clf__wants_attention(const struct clf__search_options *options);
-/* Returns the number of source positions for which hypotheses sum the attention; 0 without a coverage
+/* Returns the number of source positions over which hypotheses sum attention; 0 if there is no coverage
  * penalty. */
 int clf__coverage_places(const struct clf__search_options *options);
 /* Returns CLF_BAD_ARGUMENT with a message if the coverage options are invalid. */
@@ -227,7 +225,7 @@ int clf__sample_candidates(const struct clf__search *search, const struct clf__s
 
 /* hypothesis.c */
 
-/* Makes the beams prepared for the next step the running beams. */
+/* Replaces the running beams with the beams prepared for the next step. */
 void clf__search_source_turn(struct clf__search_source *source, int next_count);
 
 /* Copies a beam except its parent and its sample number. */
@@ -235,8 +233,8 @@ void clf__beam_copy(struct clf__beam *to, const struct clf__beam *from);
 /* Copies a beam and appends the candidate's token. */
 void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
                       const struct clf__candidate *candidate);
-/* Returns the divisor of the length rule for a hypothesis of `length` tokens, at least one more than the
- * prompt. */
+/* Returns the divisor of the length rule for a hypothesis of `length` tokens; `length` exceeds the prompt's
+ * length. */
 float clf__length_divisor(const struct clf__search_options *options, int length);
 /* Returns the final score of running beam `from` if it ends with `length` tokens and the given sum of
  * log-probabilities. */
@@ -255,14 +253,14 @@ int clf__candidate_keep(struct clf__candidate *best, int count, int limit,
 void clf__beams_exchange(struct clf__beam *a, struct clf__beam *b);
 /* Moves beam i forward to its position by score; the beams before it are sorted. */
 void clf__beams_place(struct clf__beam *beams, int i);
-/* Ends a source without candidates: the running beams become hypotheses if none has finished before. */
+/* Ends a source without candidates: if no hypothesis has finished, the running beams become hypotheses. */
 void clf__beams_give_up(struct clf__search_source *source);
 /* Reads the candidate at `rank` of a row of the step that continues running beam `beam`. Returns 0 if there
  * is none. */
 int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step *step,
                         const struct clf__search_source *source, int beam, int rank);
 
-/* Advances a source by one token, from the candidates of its rows or the forced token. */
+/* Advance a source by one token: the best candidates of its rows, or the forced token. */
 void clf__greedy_advance(const struct clf__search *search, struct clf__search_source *source); /* greedy.c */
 void clf__beam_advance(const struct clf__search *search, struct clf__search_source *source);   /* beam.c */
 void clf__groups_advance(const struct clf__search *search, struct clf__search_source *source); /* groups.c */

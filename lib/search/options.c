@@ -123,9 +123,10 @@ int clf__search_rows(const struct clf__search_options *options)
 
 int clf__candidates_kept(int beams, int ends)
 {
-    return beams * (ends > 1
-                        ? ends + 1
-                        : 2); /* so that all beams continue even if all their end tokens are among the best */
+    return beams *
+           (ends > 1
+                ? ends + 1
+                : 2); /* so that all beams can continue even if all their end tokens are among the best */
 }
 
 int clf__candidates_of_row(int beams, int ends, int vocabulary)
@@ -143,13 +144,13 @@ int clf__candidates_wanted(const struct clf__search_options *options)
 
 int clf__counts_banned(const struct clf__search_options *options)
 {
-    /* Greedy search needs no statistics before bans: the best id is the same and scores exclude bans. */
+    /* Greedy search needs no statistics before bans: its scores are normalised without banned ids. */
     return options->beams > 1 && !options->renormalize;
 }
 
 int clf__wants_logits(const struct clf__search_options *options)
 {
-    /* Beam groups with renormalisation sum the probabilities that bans and penalties leave. */
+    /* Beam groups with renormalisation sum the probabilities left after bans and penalties. */
     return options->sampling.is_on || clf__penalties_limit(options) > 0 ||
            (clf__is_diverse(options) && options->renormalize);
 }

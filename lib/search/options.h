@@ -1,4 +1,4 @@
-/* What follows from the options of a search. */
+/* Values derived from the options of a search. */
 #ifndef CLF_SEARCH_OPTIONS_H
 #define CLF_SEARCH_OPTIONS_H
 
@@ -16,8 +16,7 @@ int clf__candidates_wanted(const struct clf__search_options *options);
 /* Returns CLF_BAD_ARGUMENT with a message if the options are invalid. */
 clf_status clf__search_check(const struct clf__search_options *options);
 
-/* Returns the maximum number of banned ids of a row, including ids whose scores penalties
- * change. */
+/* Returns the maximum number of banned ids per row, including ids whose scores penalties change. */
 size_t clf__bans_limit(const struct clf__search_options *options);
 
 /* Returns the limits of a search in which every source has these options. */

@@ -7,10 +7,10 @@
 struct penalty {
     /* Returns CLF_BAD_ARGUMENT with a message if the processor's options are invalid. */
     clf_status (*check)(const struct clf__search_options *options);
-    /* Returns the maximum number of ids that the processor changes per row; 0: inactive, and no other
+    /* Returns the maximum number of ids per row whose scores the processor changes; 0: inactive, no other
      * function is called. */
     size_t (*limit)(const struct clf__search_options *options);
-    /* Adds the ids that the processor changes as continuations of a hypothesis. */
+    /* Adds the ids whose scores the processor changes in continuations of a hypothesis. */
     void (*list)(struct clf__id_list *changed, const struct clf__search_source *source,
                  const struct clf__beam *beam);
     /* Returns the changed score of a listed id. */
@@ -150,7 +150,7 @@ static clf_status check_decay(const struct clf__search_options *options)
 {
     if (!(options->decay_factor > 0.0f && isfinite(options->decay_factor)) || options->decay_start < 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "length decay: factor %g from token %d on is out of range; use a factor above 0 (1 "
+                         "length decay: factor %g or start %d is out of range; use a factor above 0 (1 "
                          "disables it) and a start of 0 or more",
                          (double)options->decay_factor, options->decay_start);
     }
@@ -233,7 +233,7 @@ void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const s
     }
 }
 
-/* Applies each penalty to the ids that the penalty lists. */
+/* Applies each penalty to the ids listed by the penalty. */
 static void change_scores(float *scores, const struct clf__id_list *changed, int32_t *scratch,
                           const struct clf__search_source *source, const struct clf__beam *beam)
 {

@@ -3,7 +3,7 @@
 
 #include "search/internal.h"
 
-/* Functions that a processor does not need are NULL. */
+/* A processor; unused functions are NULL. */
 struct processor {
     /* Returns CLF_BAD_ARGUMENT with a message if the processor's options are invalid. */
     clf_status (*check)(const struct clf__search_options *options);
@@ -94,11 +94,11 @@ static size_t limit_source_ngram(const struct clf__search_options *options)
     return options->source_no_repeat_ngram > 0 ? (size_t)options->source_limit : 0;
 }
 
-/* Bans ids that follow the beam's last n - 1 ids in a list. */
+/* Bans each id that follows an occurrence of the beam's last n - 1 ids in `list`. */
 static void ban_seen(struct clf__id_list *banned, const int32_t *list, int count, int n,
                      const struct clf__beam *beam)
 {
-    int before = n - 1, held = beam->length + 1; /* the start token too */
+    int before = n - 1, held = beam->length + 1; /* includes the start token */
     if (n == 0 || before > held) {
         return;
     }
@@ -254,7 +254,7 @@ static int force_prefix(const struct clf__search_source *source, int generated)
     return generated < options->prefix_count ? options->prefix[generated] : -1;
 }
 
-/* The first processor that forces an id decides. */
+/* The first processor that forces an id wins. */
 static const struct processor processors[] = {
     {.check = check_suppressed, .limit = limit_suppressed, .ban_always = ban_suppressed},
     {.check = check_bad_words, .limit = limit_bad_words, .ban_always = ban_single_ids, .ban = ban_last_ids},

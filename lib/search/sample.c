@@ -39,7 +39,7 @@ static struct clf__candidate draw_choice(const struct clf__choices *choices,
                                    .log_probability = log_probability};
 }
 
-/* Finishes sample number `sample`: running beam `from`, with the candidate's token if there is one. */
+/* Finishes sample number `sample`: running beam `from`, followed by the candidate's token if there is one. */
 static void finish(struct clf__search_source *source, const struct clf__beam *from,
                    const struct clf__candidate *candidate)
 {
@@ -120,7 +120,7 @@ void clf__sample_advance(const struct clf__search *search, struct clf__search_so
     }
 }
 
-/* Draws as many candidates as are kept, without replacement and in sampling order: the largest scores after
+/* Draws all candidates to keep without replacement, in sampling order: those with the largest scores after
  * adding Gumbel noise (Vieira 2014). */
 int clf__sample_candidates(const struct clf__search *search, const struct clf__search_source *source)
 {

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "search/internal.h"
 
-/* --- One block holds all memory of a search, so that steps do not allocate. --- */
+/* --- One block holds all memory of a search, so steps do not allocate. --- */
 
 enum { UNIT = 16 }; /* bytes; alignment of everything in a block */
 

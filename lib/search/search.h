@@ -31,28 +31,28 @@ int clf__search_is_free(const struct clf__search *search, int slot);
 clf_status clf__search_add(struct clf__search *search, int slot, const struct clf__search_options *options,
                            int tag);
 
-/* Sets the ids of the source in a slot, with its framing tokens, for penalties and bans that read them. Owned
- * by the caller and valid until the result is taken. */
+/* Sets the ids of the source in a slot, with its framing tokens, for penalties and bans that read them. The
+ * caller keeps `ids` valid until the result is taken. */
 void clf__search_set_source(struct clf__search *search, int slot, const int32_t *ids, int count);
 
-/* Sets the identity of the source in a slot for sampling: sources with equal identity, seed and options have
- * the same samples, independent of other sources. Default 0. */
+/* Sets the identity of the source in a slot for sampling: sources with equal identity, seed and options get
+ * the same samples, regardless of other sources. Default 0. */
 void clf__search_set_identity(struct clf__search *search, int slot, uint64_t identity);
 
 /* Frees a slot without a result, between two steps; does nothing if it is free. */
 void clf__search_remove(struct clf__search *search, int slot);
 
-/* Returns the next step of all sources. A step without rows needs no model, for example if every next token
- * is forced and is the last. */
+/* Returns the next step of all sources. A step without rows does not run the model, for example if every
+ * source's next token is forced and is its last. */
 struct clf__step *clf__search_prepare(struct clf__search *search);
 
 /* Advances every source by one token, from the outputs of the prepared step. The result of a source does not
- * depend on other sources or on the time of its addition. Ties go to the better beam, then to the lower id.
+ * depend on other sources or on when it was added. Ties go to the better beam, then to the lower id.
  */
 void clf__search_advance(struct clf__search *search);
 
-/* Returns the *count tokens so far of the best running hypothesis, or of the first sample; owned by the
- * search and valid until its next call. NULL if the slot is free or its source is finished. */
+/* Returns the *count tokens that the best running hypothesis, or the first sample, has so far; owned by the
+ * search and valid until the next call. NULL if the slot is free or its source is finished. */
 const int32_t *clf__search_look(const struct clf__search *search, int slot, int *tag, int *count);
 
 /* Returns 1 and the result of the first slot with a finished source, and frees the slot; 0 if there is none.

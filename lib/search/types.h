@@ -1,4 +1,4 @@
-/* The data of searches: options, steps, results. */
+/* Data structures of a search: options, steps and results. */
 #ifndef CLF_SEARCH_TYPES_H
 #define CLF_SEARCH_TYPES_H
 
@@ -15,12 +15,12 @@ enum clf__early_stopping {
     CLF__STOP_FALSE,
     CLF__STOP_TRUE,
     CLF__STOP_NEVER,
-    /* As in jadore1801120/attention-is-all-you-need-pytorch: an ended beam continues with its score until all
-     * beams have an end token. Each beam is then cut after its first end token, and the best is chosen by the
-     * length rule with that length; at the maximum length it is chosen by the sum. */
+    /* As in jadore1801120/attention-is-all-you-need-pytorch: a beam continues past its end token until all
+       beams have one. Each beam is then cut after its first end token, and the best is chosen by the length
+       rule with that length, or by the sum at the maximum length. */
     CLF__STOP_ALL,
-    /* As Marian's beam search: takes as many of the best candidates as there are beams that have not ended;
-     * ended candidates are finished and the beam shrinks. The search ends when the beam is empty. */
+    /* As in Marian: each step keeps one candidate per unfinished beam; candidates that have ended are
+       finished and the beam shrinks. The search ends when the beam is empty. */
     CLF__STOP_SHRINK,
 };
 
@@ -28,8 +28,8 @@ enum clf__early_stopping {
 #define CLF__SEARCH_CANDIDATES_LIMIT 256
 #define CLF__SEARCH_BEAMS_LIMIT      (CLF__SEARCH_CANDIDATES_LIMIT / 2)
 
-/* Sampling of continuations, as in transformers: after bans and penalties scores are divided by the
- * temperature, then these filters remove ids in this order, each according to the probabilities left by the
+/* Sampling of continuations, as in transformers: after bans and penalties, scores are divided by the
+ * temperature. Then these filters remove ids in this order, each based on the probabilities left by the
  * previous filter. */
 struct clf__sampling {
     int is_on;
@@ -37,7 +37,7 @@ struct clf__sampling {
     int top_k;         /* keeps the best k ids and ids equal to the k-th; 0: off */
     float top_p;       /* removes the least probable ids while their sum is at most 1 - p; 1: off */
     float min_p;       /* removes ids less probable than p times the maximum; 0: off */
-    float typical_p;   /* keeps the ids with log-probability nearest to the mean, up to the sum p; 1: off */
+    float typical_p; /* keeps the ids with log-probability nearest to the mean, up to a total of p; 1: off */
     float epsilon_cutoff; /* removes ids less probable than epsilon; 0 or 1: off */
     float eta_cutoff;     /* removes ids less probable than min(eta, sqrt(eta) exp(-entropy)); 0 or 1: off */
     uint64_t seed;
@@ -57,19 +57,19 @@ struct clf__search_options {
     int min_length, max_length; /* 0 <= min <= max, max >= 1 */
     double max_length_factor; /* maximum length as a multiple of the number of source ids, rounded up, if less
                                  than max_length; 0: off */
-    int steps;                /* maximum number of tokens after the prefix; 0: no such limit */
+    int steps;                /* maximum number of tokens after the prefix; 0: no limit */
     enum clf__length_rule length_rule;
     double length_penalty;
     int divides_greedy; /* the length rule also applies to the score of greedy search */
     /* Above 1: the beams form this many groups of equal size, each with a separate search. The score of a
-     * token is reduced by the penalty, above 0, for every beam of an earlier group that selected it in this
-     * step (Vijayakumar et al. 2016). The hypotheses of all groups are returned. 0 or 1: one group. */
+     * token is reduced by the penalty, above 0, for every beam of an earlier group that selected the token in
+     * this step (Vijayakumar et al. 2016). The hypotheses of all groups are returned. 0 or 1: one group. */
     int groups;
     float diversity_penalty;
-    /* After the length rule, this times the sum of log(min(c, 1)) over the source positions is added to the
-     * score of every finished hypothesis, where c is the attention that a position received in all steps
-     * including the end's; positions with c 0 are skipped (Wu et al. 2016, section 7, as in CTranslate2). 0:
-     * off. */
+    /* After the length rule, coverage_penalty times the sum of log(min(c, 1)) over the source positions is
+     * added to the score of every finished hypothesis. c is the attention that a position received in all
+     * steps, including that of the end token; positions with c = 0 are skipped (Wu et al. 2016, section 7, as
+     * in CTranslate2). 0: off. */
     double coverage_penalty;
     int coverage_start; /* generated tokens before the first step whose attention counts */
     int memory_limit;   /* maximum number of source positions, if attention is used */
@@ -77,16 +77,16 @@ struct clf__search_options {
     int renormalize;       /* recompute log-softmax without the banned ids */
     const int32_t *prefix; /* (prefix_count) ids of the first generated tokens */
     int prefix_count;      /* <= max_length */
-    int prefix_is_prompt; /* 1: the prefix is a prompt: it does not count in the lengths of scores, but in the
-                             minimum and maximum length, and at least one token follows it */
-    int counts_prompt;    /* 1: the prompt counts in the lengths of scores, as in CTranslate2 */
-    int forced_last;      /* id forced at max_length, or -1; overrides the prefix */
+    int prefix_is_prompt;  /* 1: the prefix is a prompt: it counts towards the minimum and maximum length but
+                              not the length rule, and at least one token follows it */
+    int counts_prompt;     /* 1: the prompt counts towards the length rule, as in CTranslate2 */
+    int forced_last;       /* id forced at max_length, or -1; overrides the prefix */
     const int32_t *suppressed; /* (suppressed_count) ids never generated */
     int suppressed_count;
     const int32_t *begin_suppressed; /* ids not allowed as the first token after the prefix */
     int begin_suppressed_count;
     int no_repeat_ngram;        /* no n-gram of this size occurs twice, including the start token; 0: off */
-    int source_no_repeat_ngram; /* no n-gram of this size of the source occurs; 0: off */
+    int source_no_repeat_ngram; /* no source n-gram of this size occurs; 0: off */
     int source_limit;           /* maximum number of source ids, if any option reads them */
     /* As in transformers: s * p for a negative score s, s / p for others. s is a logit in greedy search and a
      * log-probability in beam search. 1: off. */
@@ -98,9 +98,10 @@ struct clf__search_options {
     float decay_factor;
     struct clf__sampling sampling;
     int bad_word_count; /* number of sequences in the following two lists */
-    /* Sequences never generated: concatenated ids; sequence i is [offsets[i], offsets[i + 1]). A single id is
-     * always banned, except the end id, which is ignored. A longer sequence bans its last id if the
-     * hypothesis, including its start token, ends with the ids before it. Forced tokens override these bans.
+    /* Sequences that are never generated, as concatenated ids; sequence i is [offsets[i], offsets[i + 1]). A
+     * single id is always banned, except the end id, which is ignored. A longer sequence bans its last id if
+     * the hypothesis, including its start token, ends with the ids before it. Forced tokens override these
+     * bans.
      */
     const int32_t *bad_words;
     const int32_t *bad_word_offsets;
@@ -122,8 +123,8 @@ static inline int clf__is_end(const struct clf__search_options *options, int32_t
     return is_end;
 }
 
-/* A draw of the token that follows a row of a step. The random numbers depend on sample, count and key:
- * draws that differ in one of them are independent. */
+/* A random draw of the token that follows a row of a step. The random numbers depend on sample, count and
+ * key: draws that differ in one of them are independent. */
 struct clf__draw {
     int32_t row;
     int32_t sample, count; /* sample number, and number of tokens generated before this draw */
@@ -175,7 +176,7 @@ struct clf__step {
     float *values;     /* (rows, k) logits, largest first, ties by ascending id */
     int32_t *ids;      /* (rows, k) -1 if fewer than k ids are left */
     float *statistics; /* (rows, 4): max, log sum exp(x - max), and both without banned ids; the first two are
-                          not read without both_statistics. A log sum is NaN if a logit is NaN or +inf */
+                          read only with both_statistics. A log sum is NaN if a logit is NaN or +inf */
     float *logits;     /* (rows, V) if wants_logits: logits before bans */
     float *attention;  /* (rows, attention_columns) if wants_attention: attention of a row to each source
                           position, 0 after the last one */
@@ -193,7 +194,7 @@ struct clf__step {
 struct clf__hypothesis {
     const int32_t *ids; /* generated tokens, including the end token if it was generated */
     int length;
-    float score; /* the value by which the search ranks; for greedy search and samples the log-probability */
+    float score; /* the value that ranks the hypothesis; the log-probability for greedy search and samples */
     double log_probability; /* sum of natural log-probabilities, renormalised without banned ids; forced
                                tokens add 0 */
 };

@@ -198,7 +198,7 @@ static int is_under_way(const struct clf__whisper_window *search)
     return search->rules != NULL && !search->is_over;
 }
 
-/* Returns 1 if the step's token is the last token of the prompt or a later one, which has candidates. */
+/* Returns 1 if the step yields candidates: its token is the last token of the prompt or a later one. */
 static int gives_candidates(const struct clf__whisper_window *search)
 {
     return search->at >= search->prompt_count - 1;
@@ -210,8 +210,8 @@ static int hears_speech(const struct clf__whisper_window *search)
     return search->at < search->prompt_count && search->prompt[search->at] == search->rules->start_id;
 }
 
-/* Selects the next token whose output is read: in the prompt, the transcript's start token and the last
- * token. Earlier tokens are prefilled. */
+/* Selects the next token whose output is read: in the prompt, these are the transcript's start token and the
+ * last token. The tokens before them are prefilled. */
 static void choose_token(struct clf__whisper_window *search)
 {
     search->at = search->fed;
@@ -235,7 +235,7 @@ static void ban(struct clf__whisper *whisper, const struct clf__whisper_window *
     whisper->banned_offsets[row + 1] = at + count;
 }
 
-/* Lists the tokens prefilled before a row's own token: part of the prompt, which has one row. */
+/* Lists the tokens prefilled before a row's own token: a part of the prompt, which has a single row. */
 static void give(struct clf__whisper *whisper, const struct clf__whisper_window *search, int row)
 {
     int32_t at = whisper->prefill_offsets[row];

@@ -1,7 +1,7 @@
 /* Whisper decoding: the search for the transcript of each window, as in openai/whisper's decoding.py (Radford
- * et al. 2022, section 4.5): greedy or beam search under the timestamp rules or, at temperatures above 0,
- * sampling of which the best sample is used. The search asks the model for candidates in ranges of ids
- * instead of all logits; the model also draws the samples.
+ * et al. 2022, section 4.5): greedy or beam search under the timestamp rules or, at temperatures above 0, the
+ * best of several samples. The search asks the model for candidates in ranges of ids instead of all logits;
+ * the model also draws the samples.
  *
  *     clf__whisper_create(&whisper, &limits)
  *     clf__whisper_begin(whisper, &rules, prompt, count, slot)   for each window
@@ -16,7 +16,8 @@
 #include "base/status.h"
 #include "search/types.h"
 
-/* Ids below end_id are text; ids from end_id are special tokens; ids from timestamp_begin are timestamps. */
+/* Ids below end_id are text, ids from timestamp_begin up are timestamps, and the ids in between are special
+ * tokens. */
 struct clf__whisper_rules {
     int vocabulary;
     int32_t end_id, timestamp_begin;
@@ -44,14 +45,14 @@ enum { CLF__WHISPER_RANGES = 4 }; /* number of id ranges per row */
 struct clf__whisper_limits {
     int slots;     /* number of windows that are decoded concurrently */
     int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
-    int samples;   /* at temperatures above 0; 0: no sampling */
+    int samples;   /* number of samples at temperatures above 0; 0: no sampling */
     int positions; /* number of decoder positions */
     int wanted;    /* maximum of clf__whisper_wanted(); up to 1 for greedy search */
     int finished;  /* finished hypotheses: at least beams, beams * patience, and samples */
     int banned;    /* maximum banned ids per row */
 };
 
-/* Returns the number of finished hypotheses that ends a beam search. */
+/* Returns the number of finished hypotheses at which a beam search ends. */
 int clf__whisper_wanted(int beams, double patience);
 /* Return the number of rows of a window and of candidates per row. */
 int clf__whisper_rows(const struct clf__whisper_limits *limits);
@@ -82,15 +83,15 @@ struct clf__whisper_result {
 };
 struct clf__whisper_result clf__whisper_result(const struct clf__whisper *whisper, int slot);
 
-/* timestamps.c: the timestamp rules: allowed ids, and their candidates among the model's outputs. */
+/* timestamps.c: the timestamp rules select the allowed ids, and the candidates among the model's outputs. */
 
 /* The ranges of a row: the no-speech token (before bans), then text, special tokens and timestamps. */
 enum { CLF__RANGE_NO_SPEECH, CLF__RANGE_TEXT, CLF__RANGE_SPECIAL, CLF__RANGE_TIMES };
 /* Writes the allowed ranges (CLF__WHISPER_RANGES, 2) after `count` generated ids. */
 void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *rules, const int32_t *ids,
                             int count);
-/* The allowed ranges of a row, from `first` on, and log sum exp(x) over their ids. values and range_ids are
- * (CLF__WHISPER_RANGES, k), statistics (CLF__WHISPER_RANGES, 2). */
+/* The allowed ranges of a row, starting at `first`, and log sum exp(x) over their ids. values and range_ids
+ * are (CLF__WHISPER_RANGES, k), statistics (CLF__WHISPER_RANGES, 2). */
 struct clf__allowed {
     int first;
     double normaliser;

@@ -1,4 +1,4 @@
-/* Extends the hypotheses of a window, by the best candidates or by drawn tokens. */
+/* Extends the hypotheses of a window by the best candidates or by drawn tokens. */
 #include <math.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static void extend(struct clf__whisper_hypothesis *hypothesis, const struct clf_
     hypothesis->ids[from->count] = by->id;
 }
 
-/* Makes the `count` extended hypotheses the running ones. */
+/* Makes the `count` extended hypotheses the running hypotheses. */
 static void turn(struct clf__whisper_window *search, int count)
 {
     struct clf__whisper_hypothesis *spent = search->running;

@@ -15,8 +15,8 @@ struct clf__batches {
     int count;
 };
 
-/* Plans batches so that every non-empty line is in exactly one. A batch holds at most max_lines lines and
- * max_tokens tokens, or a single longer line. */
+/* Plans batches that together contain every non-empty line exactly once. A batch holds at most max_lines
+ * lines and max_tokens tokens, or a single longer line. */
 clf_status clf__batches_plan(struct clf__batches *out, const int *lengths, int lines, int max_tokens,
                              int max_lines);
 void clf__batches_free(struct clf__batches *batches);

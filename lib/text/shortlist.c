@@ -15,8 +15,8 @@ enum { MOST_BYTES = 1 << 30, MULTIPLE = 8 };
 struct clf__shortlist {
     struct clf__shortlist_words words;
     struct clf__shortlist_lists lists;
-    uint8_t *is_in; /* (target words) flags while the candidates of a line are collected; otherwise zero */
-    pthread_mutex_t lock; /* of is_in */
+    uint8_t *is_in;       /* (target words) flags for collecting the candidates of a line; otherwise zero */
+    pthread_mutex_t lock; /* protects is_in */
 };
 
 static int32_t token_id(const void *tokenizer, int is_target, const char *token, size_t length)
@@ -35,7 +35,7 @@ struct clf__shortlist_words clf__shortlist_words_of(const struct clf__tokenizer 
                                          .user = tokenizer};
 }
 
-/* Every binary shortlist has NUL bytes in its second number; text has none. */
+/* The second number of every binary shortlist contains NUL bytes; text contains none. */
 static int is_binary(const char *bytes, size_t size)
 {
     enum { HEAD = 48 };

@@ -1,5 +1,5 @@
 /* A lexical shortlist (Marian's data/shortlist.cpp): likely target words for each source word. Decoding a
- * line uses only the candidates of its words. */
+ * line considers only the candidates of the line's words. */
 #ifndef CLF_TEXT_SHORTLIST_H
 #define CLF_TEXT_SHORTLIST_H
 
@@ -15,7 +15,7 @@ struct clf__tokenizer;
 struct clf__shortlist_words {
     int source, target; /* number of words */
     int is_shared;      /* one shared vocabulary: source words are candidates too */
-    /* Returns the id of a target or source word; the unknown id if it is not in the vocabulary, or -1. */
+    /* Returns the id of a target or source word; if it is not in the vocabulary, the unknown id or -1. */
     int32_t (*id_of)(const void *user, int is_target, const char *token, size_t length);
     const void *user;
 };
@@ -42,12 +42,12 @@ clf_status clf__shortlist_open(struct clf__shortlist **out, const char *path,
                                const struct clf__shortlist_cut *cut);
 void clf__shortlist_free(struct clf__shortlist *shortlist);
 
-/* Returns a bound on the candidates of a line: `base` + tokens * `each`. */
+/* Computes an upper bound on the number of candidates of a line: `base` + tokens * `each`. */
 void clf__shortlist_most(const struct clf__shortlist *shortlist, int *base, int *each);
 
-/* Writes the candidates of one line in ascending order: frequent words, the lists of its words and, with a
- * shared vocabulary, its words; then more frequent words up to a multiple of 8, as in Marian. `ids` has space
- * for base + count * each. Returns the number of candidates. */
+/* Writes the candidates of one line in ascending order: the frequent words, the candidates of the line's
+ * words and, with a shared vocabulary, the line's words; then further frequent words up to a multiple of 8,
+ * as in Marian. `ids` has space for base + count * each. Returns the number of candidates. */
 int clf__shortlist_candidates(struct clf__shortlist *shortlist, int32_t *ids, const int32_t *line, int count);
 
 #endif

@@ -33,7 +33,7 @@ static clf_status damaged(const struct file *file, const char *what)
                      file->path, what);
 }
 
-/* Hashes 64-bit words from the third on; remaining bytes are ignored. */
+/* Hashes 64-bit words, starting with the third; remaining bytes are ignored. */
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {
     uint64_t hash = 0;

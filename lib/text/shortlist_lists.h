@@ -5,7 +5,7 @@
 #include "text/shortlist.h"
 
 struct clf__shortlist_lists {
-    int first, best;  /* frequent words that are always candidates; longest list */
+    int first, best;  /* number of frequent words that are always candidates; maximum list length */
     uint32_t *starts; /* (source words + 1): start of each word's list in `listed` */
     int32_t *listed;
 };

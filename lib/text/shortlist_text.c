@@ -1,5 +1,5 @@
 /* Text shortlists: lines of target word, source word and probability, as in fast_align and extract_lex
- * tables, read like marian-dev's LexicalShortlistGenerator. */
+ * tables, read as by marian-dev's LexicalShortlistGenerator. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +140,7 @@ static int by_words(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Sorts by descending probability; on ties the later word first. */
+/* Sorts by descending probability; ties by descending word id. */
 static int by_probability(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
@@ -156,7 +156,7 @@ static int ascending(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Keeps the last line of each target within one source word. Returns the number of remaining items. */
+/* Keeps the last line for each target word of one source word. Returns the number of remaining items. */
 static size_t drop_earlier(struct entry *items, size_t count)
 {
     size_t kept = 0;
@@ -214,7 +214,7 @@ clf_status clf__shortlist_read_text(struct clf__shortlist_lists *out, const char
         status = clf__allocate(&out->listed, entries.count + 1, sizeof *out->listed);
     }
     if (status == CLF_OK) {
-        if (entries.count > 0) { /* items is NULL if there are none */
+        if (entries.count > 0) { /* items is NULL if there are no entries */
             qsort(entries.items, entries.count, sizeof *entries.items, by_words);
         }
         out->first = clf__min_int(cut->first, words->target);

@@ -71,7 +71,7 @@ static int make_grams(struct side *side, int n)
     return count;
 }
 
-/* Returns the number of n-grams of one sorted list with a distinct match in the other list. */
+/* Returns the number of n-grams in the multiset intersection of two sorted lists. */
 static long long count_matches(const struct gram *a, int a_count, const struct gram *b, int b_count)
 {
     long long matches = 0;
@@ -156,7 +156,7 @@ static void score(struct clf_bleu *out, const struct counts *counts)
     double share = 1, logarithms = 0;
     for (int i = 0; i < ORDERS; i++) {
         if (counts->grams[i] == 0) {
-            return; /* every line is shorter: undefined, 0 in sacreBLEU */
+            return; /* every line is too short for this order: undefined, 0 in sacreBLEU */
         }
         double matches = (double)counts->matches[i];
         if (counts->matches[i] == 0) {

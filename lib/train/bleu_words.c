@@ -1,8 +1,8 @@
 /* The rules of mteval-v13a in the order in which sacreBLEU applies them. Each rule reads the previous
  * rule's output from left to right and continues after each match.
  *
- * The rules are defined on code points and work on UTF-8 bytes: a byte of a multi-byte sequence is neither
- * a digit nor punctuation, and no rule removes part of a sequence. */
+ * The rules are defined on code points but can be applied to UTF-8 bytes: a byte of a multi-byte sequence is
+ * neither a digit nor punctuation, and no rule removes part of a sequence. */
 #include "train/bleu_words.h"
 
 #include <limits.h>

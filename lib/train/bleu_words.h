@@ -15,7 +15,8 @@ struct clf__words {
 /* Converts valid UTF-8 to lower case, like Python's str.lower(); the caller frees *out. */
 clf_status clf__lower_case(char **out, const char *text);
 
-/* Fails if a line is NULL or not UTF-8; the message has the line number and `which`, the kind of lines. */
+/* Fails if a line is NULL or not UTF-8; the message contains the line number and `which`, the kind of lines.
+ */
 clf_status clf__words_check(const char *const *lines, int index, const char *which);
 
 /* Splits a line of valid UTF-8. */

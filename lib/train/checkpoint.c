@@ -49,7 +49,7 @@ static int has_suffix(const char *name, const char *suffix)
     return length >= LEAST_DIGITS && length <= MOST_DIGITS && strcmp(rest, suffix) == 0;
 }
 
-/* Finds whether any name in OUTPUT/checkpoints satisfies is_it(). */
+/* Determines whether any name in OUTPUT/checkpoints satisfies is_it(). */
 static clf_status find_name(int *out, const char *output, int (*is_it)(const char *name))
 {
     char *folder = NULL;
@@ -136,8 +136,8 @@ static clf_status lock_file(int descriptor, const char *folder)
     return CLF_OK;
 }
 
-/* Locks <folder>/lock; the operating system releases the lock when the process ends. CLF_BAD_ARGUMENT if
- * another run, in this process or another one, holds it. */
+/* Locks <folder>/lock; the operating system releases the lock when the process ends. Returns CLF_BAD_ARGUMENT
+ * if another run, in this or another process, holds it. */
 static clf_status take_lock(struct clf__checkpoints *checkpoints)
 {
     char *path = NULL;
@@ -248,7 +248,7 @@ clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
     clf_status status = CLF_OK;
     char *found = NULL;
     int damaged = 0;
-    /* Names contain the update padded with zeros, so sorting them sorts the updates. */
+    /* Names contain the zero-padded update, so they sort by update. */
     for (int i = names.count - 1; i >= 0 && status == CLF_OK && !*path; i--) {
         damaged += has_suffix(names.items[i], damaged_suffix); /* renamed by an earlier start */
         if (update_of(names.items[i]) < 1) {

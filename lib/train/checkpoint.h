@@ -13,10 +13,10 @@ struct clf__checkpoints {
     int lock;     /* descriptor of the lock file plus 1, while a run holds the lock; 0: none */
 };
 
-/* Finds whether the folder OUTPUT has any checkpoint, complete or not. */
+/* Determines whether the folder OUTPUT has any checkpoint, complete or not. */
 clf_status clf__checkpoints_exist(int *out, const char *output);
 
-/* Finds whether OUTPUT has a checkpoint that training could resume from, judged by its name. */
+/* Determines from the names in OUTPUT whether training could resume from a checkpoint. */
 clf_status clf__checkpoints_have_updates(int *out, const char *output);
 
 /* Creates and locks the folder, and removes the remains of killed runs. */
@@ -28,14 +28,14 @@ void clf__checkpoints_close(struct clf__checkpoints *checkpoints);
 /* Returns the path of the checkpoint at an update; the caller frees *out. */
 clf_status clf__checkpoints_path(char **out, const struct clf__checkpoints *checkpoints, int64_t update);
 
-/* Finds the newest intact checkpoint, except update 0, which can be made again; *path is NULL if there is
- * none. Renames damaged checkpoints with a warning; fails with CLF_FILE at a checkpoint that cannot be read
- * at the moment, because it may be intact. The caller frees *path and *state. */
+/* Finds the newest intact checkpoint, except update 0, which can be recreated; *path is NULL if there is
+ * none. Renames damaged checkpoints with a warning; fails with CLF_FILE if a checkpoint cannot be read at the
+ * moment, because it may be intact. The caller frees *path and *state. */
 clf_status clf__checkpoints_newest(char **path, struct clf__train_state *state,
                                    const struct clf__checkpoints *checkpoints);
 
-/* Reads a checkpoint's state after checking its files; CLF_FORMAT if it is damaged, CLF_FILE if it cannot
- * be read at the moment. */
+/* Reads a checkpoint's state after checking its files. Returns CLF_FORMAT if the checkpoint is damaged and
+ * CLF_FILE if it cannot be read at the moment. */
 clf_status clf__checkpoints_read(struct clf__train_state *state, const char *path);
 
 /* Creates the folder for a checkpoint of this update, which replaces an existing one. clf__checkpoints_end()
@@ -54,7 +54,7 @@ clf_status clf__checkpoints_making(char **path, const struct clf__checkpoints *c
 clf_status clf__checkpoints_fill(const char *making, const struct clf__training *training,
                                  const struct clf__train_state *state, const char *model);
 
-/* Makes a checkpoint with the other files of the folder `model`; a failure leaves nothing behind. */
+/* Makes a checkpoint with the other files of the folder `model`. On failure nothing remains. */
 clf_status clf__checkpoints_save(const struct clf__checkpoints *checkpoints,
                                  const struct clf__training *training, const struct clf__train_state *state,
                                  const char *model);
@@ -64,7 +64,7 @@ clf_status clf__checkpoints_note(const struct clf__checkpoints *checkpoints,
                                  const struct clf__train_state *state);
 
 /* Removes checkpoints that are neither among the last or best ones nor needed for averaging, all damaged ones
- * except the newest, and update 0, which holds no training, once there is a later checkpoint. */
+ * except the newest, and the untrained update 0 once there is a later checkpoint. */
 clf_status clf__checkpoints_prune(const struct clf__checkpoints *checkpoints,
                                   const struct clf__train_state *state, const struct clf__settings *settings);
 

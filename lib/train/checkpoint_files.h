@@ -9,10 +9,11 @@
 /* Records sizes and checksums of all files in a folder except state.json; the caller releases *files with
  * json_decref(). */
 clf_status clf__checkpoint_files_mark(json_t **files, const char *folder);
-/* Checks a folder against recorded sizes and checksums. CLF_FORMAT names a file that is missing or has
- * changed, CLF_FILE a file that cannot be read at the moment. */
+/* Checks a folder against recorded sizes and checksums. Returns CLF_FORMAT naming a file that is missing or
+ * has changed, or CLF_FILE naming a file that cannot be read at the moment. */
 clf_status clf__checkpoint_files_check(const json_t *files, const char *folder);
-/* Returns the status for a file of a checkpoint that could not be read: CLF_FORMAT if the file is missing. */
+/* Returns the status for a checkpoint file that could not be read: CLF_FORMAT if the file is missing, else
+ * `status`. */
 clf_status clf__checkpoint_files_judge(clf_status status, const char *path);
 
 /* clf__file_copy(), or clf__file_link() between checkpoints, which then share the file. */

@@ -14,7 +14,7 @@ struct line_count {
     int is_open; /* the last line read has no line feed yet */
 };
 
-/* A clf__file_block. */
+/* A clf__file_block callback. */
 static clf_status count_block(void *user, const uint8_t *bytes, size_t size)
 {
     struct line_count *count = user;

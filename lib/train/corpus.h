@@ -32,7 +32,7 @@ struct clf__corpus_pair {
     struct clf__corpus_text source, target;
 };
 
-/* Opens a corpus. CLF_FORMAT if the files have different numbers of lines. */
+/* Opens a corpus. Returns CLF_FORMAT if the files have different numbers of lines. */
 clf_status clf__corpus_open(struct clf__corpus *out, const char *source_path, const char *target_path);
 void clf__corpus_close(struct clf__corpus *corpus);
 

@@ -11,7 +11,7 @@
 #include "train/corpus.h"
 #include "train/dataset_internal.h"
 
-/* Loading more lines takes seconds and is announced. */
+/* Loading more lines than this takes seconds, so it is announced. */
 enum { MANY_LINES = 200000 };
 
 /* The state of loading a dataset. */
@@ -88,7 +88,7 @@ static clf_status encode_side(struct loading *loading, struct clf__corpus_text l
                                  line.size, target, loading->options->tokens);
 }
 
-/* Encodes a pair. CLF_TEXT, CLF_FILE and CLF_FORMAT are faults of the line, or of the file *path. */
+/* Encodes a pair. CLF_TEXT, CLF_FILE and CLF_FORMAT mean that the line, or the file *path, is unusable. */
 static clf_status encode(const char **path, struct loading *loading, const struct clf__corpus_pair *pair)
 {
     const struct clf__dataset_options *options = loading->options;
@@ -106,7 +106,7 @@ static int source_length(const struct loading *loading)
     return loading->config->feature_size > 0 ? loading->frames : loading->source.count;
 }
 
-/* Returns which side of a pair has no tokens besides framing tokens; NULL: neither. */
+/* Returns the name of the side of a pair that has only framing tokens; NULL: neither. */
 static const char *find_emptiness(const struct loading *loading)
 {
     const struct clf__config *config = loading->config;
@@ -201,8 +201,8 @@ static clf_status take_pair(struct loading *loading, const struct clf__corpus_pa
     if (source > options->max_source_length || target > options->max_target_length) {
         char reason[160];
         snprintf(reason, sizeof reason,
-                 "its lengths are %d and %d, more than the limits %d and %d of source and target", source,
-                 target, options->max_source_length, options->max_target_length);
+                 "its source and target lengths are %d and %d; the limits are %d and %d", source, target,
+                 options->max_source_length, options->max_target_length);
         leave_out(loading, CLF__TOO_LONG, pair->line, NULL, reason);
         return CLF_OK;
     }

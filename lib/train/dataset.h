@@ -41,8 +41,8 @@ struct clf__dataset_report {
 
 struct clf__dataset;
 
-/* Loads a corpus. Skipped lines are counted, and logged by number (CLF_LOG_DEBUG). CLF_FORMAT if the files
- * have different numbers of lines, or no pair is left. */
+/* Loads a corpus. Skipped lines are counted, and logged by number (CLF_LOG_DEBUG). Returns CLF_FORMAT if the
+ * files have different numbers of lines or no pair is left. */
 clf_status clf__dataset_load(struct clf__dataset **out, const struct clf__config *config,
                              const struct clf__tokenizer *tokenizer,
                              const struct clf__dataset_options *options, struct clf__dataset_report *report);
@@ -55,7 +55,7 @@ struct clf__batching {
 };
 
 /* Plans an epoch: shuffles the pairs, groups pairs of similar length into batches and shuffles the batches.
- * The plan depends only on seed and epoch. Epoch -1, for validation, keeps the order of length. */
+ * The plan depends only on seed and epoch. Epoch -1, for validation, keeps the order by length. */
 clf_status clf__dataset_plan(struct clf__dataset *dataset, const struct clf__batching *batching,
                              uint64_t seed, int epoch);
 int clf__dataset_batches(const struct clf__dataset *dataset);

@@ -1,4 +1,4 @@
-/* The dataset that dataset.c fills and dataset_plan.c cuts into batches. */
+/* The dataset, which dataset.c fills and dataset_plan.c divides into batches. */
 #ifndef CLF_TRAIN_DATASET_INTERNAL_H
 #define CLF_TRAIN_DATASET_INTERNAL_H
 

@@ -263,7 +263,7 @@ clf_status clf__dataset_batch(struct clf__dataset *dataset, int index, struct cl
     return CLF_OK;
 }
 
-/* Returns the maximum tokens of one side in a batch. A pair longer than the budget is a batch of its own. */
+/* Returns the maximum tokens of one side in a batch. A pair longer than the budget forms a batch alone. */
 static int most_tokens(int64_t all, int longest, int budget)
 {
     int most = longest > budget ? longest : budget;

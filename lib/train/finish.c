@@ -56,7 +56,8 @@ static clf_status publish_mean(const struct clf__run *run, const struct clf__nam
     return status;
 }
 
-/* Finds the best validated checkpoint that still exists; *path is NULL without one. The caller frees it. */
+/* Finds the best validated checkpoint that still exists; *path is NULL if there is none. The caller frees it.
+ */
 static clf_status find_best(char **path, int64_t *update, const struct clf__run *run)
 {
     const struct clf__validated *best = NULL;

@@ -1,4 +1,4 @@
-/* Checks of the output folder when a run starts or resumes. */
+/* Checks the output folder when a run starts or resumes. */
 #include <stdio.h>
 
 #include "base/file.h"
@@ -54,13 +54,12 @@ static clf_status check_recipe(const struct clf_recipe *recipe, const char *path
     return status;
 }
 
-/* Refuses limits below the updates or epochs that the run already has, which recipe.json would then
- * contradict. */
+/* Refuses limits below the run's current update or epoch, because recipe.json would contradict the run. */
 static clf_status check_end(const struct clf__run *run)
 {
     const struct clf__settings *settings = &run->settings;
     const struct clf__train_state *state = &run->state;
-    int epochs = state->epoch - (state->batch == 0); /* epochs begun */
+    int epochs = state->epoch - (state->batch == 0); /* number of epochs begun */
     if (settings->max_updates > 0 && settings->max_updates < state->update) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "max-updates: is %lld, but the run in %s has already made %lld updates; use at "
@@ -121,7 +120,7 @@ static clf_status check_owner(const char *output, const char *from)
                : CLF_OK;
 }
 
-/* Notes which files and folders do not exist yet, before the run creates any. */
+/* Records which files and folders do not exist yet, before the run creates any. */
 static clf_status note_missing(struct clf__run *run)
 {
     int is_begun;
@@ -152,14 +151,14 @@ clf_status clf__run_discard(struct clf__run *run, clf_status status)
     return clf__failure_again(&first);
 }
 
-/* Weights that were not trained have no state to read. */
+/* Update 0 has no state to read. */
 clf_status clf__run_follow_checkpoint(struct clf__run *run, int64_t update)
 {
     CLF__TRY(clf__checkpoints_watch(&run->checkpoints, run->output));
     CLF__TRY(clf__checkpoints_path(&run->saved, &run->checkpoints, update));
     if (!clf__folder_exists(run->saved)) {
         return clf__fail(CLF_FILE,
-                         "%s: does not exist on this rank, but on rank 0; all ranks need the same folder %s",
+                         "%s: exists on rank 0 but not on this rank; all ranks need the same folder %s",
                          run->saved, run->output);
     }
     run->state = (struct clf__train_state){.epoch = 1};

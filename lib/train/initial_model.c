@@ -158,8 +158,8 @@ static clf_status copy_weights(const char *folder, struct clf__config *config, c
     return status;
 }
 
-/* Compares the architecture of `from` with the recipe's: if no checkpoint is intact, the folder may hold
- * another model by now. */
+/* Compares the architecture of `from` with the recipe's: if no checkpoint is intact, the folder may meanwhile
+ * hold another model. */
 static clf_status check_architecture(const struct clf__config *config, const struct clf__settings *settings)
 {
     enum clf__architecture_id wanted = (enum clf__architecture_id)settings->preset;

@@ -1,4 +1,4 @@
-/* Checks what must be equal on all ranks before the first update. */
+/* Before the first update, checks everything that must be equal on all ranks. */
 #include <stdio.h>
 #include <string.h>
 

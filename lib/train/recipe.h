@@ -90,15 +90,16 @@ const struct clf__recipe_entry *clf__recipe_entry(int index);
 /* Returns the index of a key, or -1. */
 int clf__recipe_find(const char *name);
 
-/* A default of `key` that applies if the choice `when` has the value `is`. Defaults of a preset are in
- * `recipe` of its architecture. */
+/* The default of a key if the choice `when` has the value `is`. Defaults of a preset are in `recipe` of its
+ * architecture. */
 struct clf__recipe_exception {
     const char *when, *is;
     const char *key, *fallback;
 };
 const struct clf__recipe_exception *clf__recipe_exceptions(int *count);
 
-/* Returns the words of choice i, chosen or by default; none if it has no value. Borrowed from the recipe. */
+/* Returns the words of choice i, either chosen or default; none if it has no value. Borrowed from the recipe.
+ */
 struct clf__texts clf__recipe_words(const struct clf_recipe *recipe, int index);
 
 /* Returns the default words of choice i. */
@@ -106,21 +107,21 @@ struct clf__texts clf__recipe_default(const struct clf_recipe *recipe, int index
 
 int clf__recipe_is_chosen(const struct clf_recipe *recipe, const char *name);
 
-/* CLF_BAD_ARGUMENT names a choice that conflicts with `from`. */
+/* Returns CLF_BAD_ARGUMENT naming a choice that conflicts with `from`. */
 clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct clf__texts *config);
 /* Returns whether the folder of `from`, rather than the recipe, determines choice i. */
 int clf__recipe_is_from(const struct clf_recipe *recipe, int index);
-/* Chooses the preset of the model in the folder of `from`; CLF_BAD_ARGUMENT if another was chosen. */
+/* Chooses the preset of the model in the folder of `from`; returns CLF_BAD_ARGUMENT if another was chosen. */
 clf_status clf__recipe_take_preset(struct clf_recipe *recipe);
 /* Chooses the preset of a resumed run from its recipe.json, because the folder of `from` may be gone or
  * changed. */
 clf_status clf__recipe_take_preset_begun(struct clf_recipe *recipe, const char *path);
 
-/* Converts all choices to values; CLF_BAD_ARGUMENT names choices that contradict each other. */
+/* Converts all choices to values; returns CLF_BAD_ARGUMENT naming choices that contradict each other. */
 clf_status clf__recipe_settings(struct clf__settings *out, const struct clf_recipe *recipe);
 
-/* CLF_BAD_ARGUMENT names a choice that has no effect with the other choices. Choosing the default, as
- * every recipe.json does, is permitted. */
+/* Returns CLF_BAD_ARGUMENT naming a choice that has no effect with the other choices. Choosing the default,
+ * as every recipe.json does, is permitted. */
 clf_status clf__recipe_check_used(const struct clf__settings *settings, const struct clf_recipe *recipe);
 
 /* Fails, naming the first key, if the run in `folder`, started with `begun`, cannot be resumed with

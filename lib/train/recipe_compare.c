@@ -20,13 +20,13 @@ static int is_same_number(double a, double b)
     return fabs(a - b) <= 1e-14 * fabs(a);
 }
 
-/* Compares values, regardless of their spelling. */
+/* Returns whether two spellings denote the same value. */
 static int is_same_word(const struct clf__recipe_entry *entry, const char *a, const char *b)
 {
     double numbers[2];
     int64_t wholes[2];
     if (strcmp(a, b) == 0) {
-        return 1; /* equal words need no parsing, which may fail without memory */
+        return 1; /* equal words need no parsing, which could run out of memory */
     }
     if (entry->kind == CLF__NUMBER || entry->kind == CLF__WHOLE_NUMBER) {
         int kinds[2] = {0};
@@ -63,7 +63,7 @@ static int is_same_pair(const char *a, const char *b)
     }
     json_t *values[] = {NULL, NULL};
     clf__json_word(&values[0],
-                   a + length); /* values that cannot be parsed without memory count as different */
+                   a + length); /* values that cannot be parsed for lack of memory count as different */
     clf__json_word(&values[1], b + length);
     int same = values[0] && values[1] ? is_same_json(values[0], values[1]) : 0;
     json_decref(values[0]);

@@ -30,7 +30,7 @@ clf_status clf__recipe_check_from(const struct clf_recipe *recipe, const struct 
     return CLF_OK;
 }
 
-/* Chooses the preset of the model in `where`; CLF_BAD_ARGUMENT if another preset was chosen. */
+/* Chooses the preset of the model in `where`; returns CLF_BAD_ARGUMENT if another preset was chosen. */
 static clf_status take(struct clf_recipe *recipe, const char *preset, const char *where)
 {
     int index = clf__recipe_find("preset");

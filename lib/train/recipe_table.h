@@ -2,7 +2,8 @@
  * default, when it may change later, meaning with the default in brackets). No include guard: included
  * once for each table generated from it. */
 KEY(CLF__WORD, "preset", PRESETS, MODEL, preset, 0, 0, CLF__DEFAULT_PRESET, FIXED,
-    "the published system whose model and training are the defaults (marian; with from its folder's)")
+    "published system whose model and training settings are the defaults (marian; with from, that of "
+    "the folder)")
 KEY(CLF__WORD, "size", "tiny|small|base|big", MODEL, size, 0, 0, "base", OF_MODEL,
     "layers, width, inner width and heads: tiny 4+4 128 256 4, small 3+3 256 1024 4, base 6+6 512 2048 8, "
     "big 6+6 1024 4096 16 (base)")
@@ -18,9 +19,9 @@ KEY(CLF__TEXTS, "train", "FILE [FILE]", DATA, train, 0, 0, NULL, FIXED,
     "file with the path of a recording or of a .npy file of frames, tab, transcript (required)")
 KEY(CLF__TEXTS, "valid", "FILE [FILE]", DATA, valid, 0, 0, NULL, FIXED, "the same for validation (none)")
 KEY(CLF__SWITCH, "tokens", NULL, DATA, tokens, 0, 0, "false", FIXED,
-    "lines are tokens already, separated by white space (false)")
+    "lines are already split into tokens separated by white space (false)")
 KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, CLF__MAX_VOCABULARY, "8000", OF_MODEL,
-    "subwords to learn, or number of most frequent words or characters, including special tokens; 0: all "
+    "number of subwords to learn, or of most frequent words or characters, including special tokens; 0: all "
     "words; not with a given vocabulary (8000; with tokens and for speech 0)")
 KEY(CLF__SWITCH, "separate-vocabularies", NULL, DATA, separate_vocabularies, 0, 0, "false", OF_MODEL,
     "separate vocabularies for source and target, without shared weights (false)")
@@ -30,9 +31,9 @@ KEY(CLF__TEXT, "source-vocabulary", "FILE", DATA, source_vocabulary, 0, 0, NULL,
 KEY(CLF__TEXT, "target-vocabulary", "FILE", DATA, target_vocabulary, 0, 0, NULL, OF_MODEL,
     "the same for the target (none)")
 KEY(CLF__TEXT, "source-language", "CODE", DATA, source_language, 0, 0, NULL, FIXED,
-    "such as en, for tokenizer_config.json (none)")
+    "source language for tokenizer_config.json, such as en (none)")
 KEY(CLF__TEXT, "target-language", "CODE", DATA, target_language, 0, 0, NULL, FIXED,
-    "the same for the target (none)")
+    "target language for tokenizer_config.json, such as de (none)")
 KEY(CLF__WHOLE_NUMBER, "max-source-length", "N", DATA, max_source_length, 1, MANY, "200", FIXED,
     "pairs with more source tokens or frames are left out (200; speech and whisper 3000)")
 KEY(CLF__WHOLE_NUMBER, "max-target-length", "N", DATA, max_target_length, 1, MANY, "200", FIXED,
@@ -43,20 +44,20 @@ KEY(CLF__WHOLE_NUMBER, "seed", "N", BATCHES, seed, 0, WIDE, "1", FIXED,
 KEY(CLF__WHOLE_NUMBER, "batch-tokens", "N", BATCHES, batch_tokens, 1, MANY, "4096", FIXED,
     "tokens per batch, counted on its longer side (4096)")
 KEY(CLF__WHOLE_NUMBER, "max-pairs", "N", BATCHES, max_pairs, 0, MANY, "0", FIXED,
-    "most pairs per batch; 0: no limit (0)")
+    "maximum number of pairs per batch; 0: no limit (0)")
 KEY(CLF__WHOLE_NUMBER, "accumulate", "N", BATCHES, accumulate, 1, FEW, "1", FIXED,
     "batches per update, or per micro-batch (1)")
 KEY(CLF__WHOLE_NUMBER, "micro-batches", "N", BATCHES, micro_batches, 1, 65536, "1", FIXED,
-    "parts of an update, whose gradients are summed in a fixed tree: any number of ranks that divides it "
-    "gives the same bits (1)")
+    "parts of an update, whose gradients are summed in a fixed tree: any number of ranks that divides N "
+    "gives bit-identical results (1)")
 KEY(CLF__SWITCH, "fast-reduce", NULL, BATCHES, fast_reduce, 0, 0, "false", FREE,
-    "sum gradients in the fastest order: the bits then depend on the number of ranks (false)")
+    "sum gradients in the fastest order: the result then depends on the number of ranks (false)")
 KEY(CLF__WORD, "reduce-precision", "fp32|bf16", BATCHES, reduce_precision, 0, 0, "fp32", FIXED,
     "precision of gradients sent between ranks; bf16 halves the bytes and rounds the gradients of each "
     "micro-batch and their sums, in the same way for any number of ranks (fp32)")
 KEY(CLF__SWITCH, "shard-optimizer", NULL, BATCHES, shard_optimizer, 0, 0, "false", FREE,
     "shard the optimizer's state: each rank updates its share of the weights and sends it to the others; "
-    "less memory, the same bits (false)")
+    "saves memory without changing the result (false)")
 KEY(CLF__SWITCH, "count-padding", NULL, BATCHES, count_padding, 0, 0, "false", FIXED,
     "batch-tokens counts padding: each line of a batch counts as much as the longest (false)")
 
@@ -94,9 +95,9 @@ KEY(CLF__NUMBER, "noam-factor", "X", SCHEDULE, noam_factor, 0, 1e6, "1", FIXED,
     "noam: factor / sqrt(d_model) * min(1 / sqrt(update), update / warm-up^1.5) (1; jadore 2; annotated lags "
     "by one update, as its code does)")
 KEY(CLF__WHOLE_NUMBER, "max-updates", "N", SCHEDULE, max_updates, 0, WIDE, "100000", FREE,
-    "most updates; 0: no limit (100000)")
+    "maximum number of updates; 0: no limit (100000)")
 KEY(CLF__WHOLE_NUMBER, "max-epochs", "N", SCHEDULE, max_epochs, 0, FEW, "0", FREE,
-    "most epochs; 0: no limit (0)")
+    "maximum number of epochs; 0: no limit (0)")
 KEY(CLF__NUMBER, "minutes", "X", SCHEDULE, minutes, 0, 1e6, "0", FREE,
     "stop after this many minutes with a last validation and the final model; the same command resumes the "
     "run for as many minutes again; 0: no limit (0)")
@@ -106,8 +107,8 @@ KEY(CLF__WHOLE_NUMBER, "save-every", "N", VALIDATION, save_every, 0, WIDE, "500"
 KEY(CLF__WHOLE_NUMBER, "validate-every", "N", VALIDATION, validate_every, 0, WIDE, "0", FREE,
     "updates between validations; 0: at the end of each epoch (0)")
 KEY(CLF__WORD, "best", "loss|bleu", VALIDATION, best, 0, 0, "bleu", FREE,
-    "metric that decides which validation is better, for patience, keep-best and the final model; equal BLEU "
-    "is decided by loss (bleu; where bleu is none loss)")
+    "metric that decides which validation is better, for patience, keep-best and the final model; if BLEU is "
+    "equal, loss decides (bleu; loss if bleu is none)")
 KEY(CLF__WHOLE_NUMBER, "patience", "N", VALIDATION, patience, 0, FEW, "10", FREE,
     "stop after this many validations without an improvement; 0: no limit (10)")
 KEY(CLF__WHOLE_NUMBER, "keep-best", "N", VALIDATION, keep_best, 0, FEW, "1", FREE,
@@ -118,14 +119,14 @@ KEY(CLF__WHOLE_NUMBER, "average", "N", VALIDATION, average, 0, FEW, "0", FREE,
     "the final model is the mean of this many last validated checkpoints, except one of an unfinished epoch; "
     "0: the best checkpoint (0)")
 KEY(CLF__WHOLE_NUMBER, "beam", "N", VALIDATION, beam, 1, CLF__SEARCH_BEAMS_LIMIT, "1", FREE,
-    "for the translations of a validation (1)")
+    "beam size for the translations of a validation (1)")
 KEY(CLF__NUMBER, "length-penalty", "X", VALIDATION, length_penalty, -1000, 1000, "1", FREE,
-    "for the same (1)")
+    "length penalty for the translations of a validation (1)")
 KEY(CLF__WORD, "bleu", "13a|spaces|none", VALIDATION, bleu, 0, 0, "13a", FIXED,
     "tokenization of validation lines for BLEU; none: only the loss is computed (13a; with tokens spaces)")
 KEY(CLF__SWITCH, "lower-case", NULL, VALIDATION, lower_case, 0, 0, "false", FIXED,
-    "BLEU of lower-case text (false)")
+    "compute BLEU on lower-case text (false)")
 KEY(CLF__TEXT, "joiner", "TEXT", VALIDATION, joiner, 0, 0, NULL, FIXED,
     "end of a token that is joined to the next token before BLEU, such as @@ (none)")
 KEY(CLF__WHOLE_NUMBER, "samples", "N", VALIDATION, samples, 0, FEW, "3", FREE,
-    "translations of each validation to show (3)")
+    "number of translations to show in each validation (3)")

@@ -167,8 +167,8 @@ static struct clf__training_limits limits_of(const struct clf__run *run)
     return limits;
 }
 
-/* Cross-entropy spreads the smoothing over all other classes, KL as in The Annotated Transformer: never on
- * padding. */
+/* Cross-entropy spreads the smoothing over all other classes; KL excludes padding, as in The Annotated
+ * Transformer. */
 static struct clf__smoothing smoothing_of(struct clf__run *run)
 {
     const struct clf__config *config = &run->transformer->config;
@@ -304,7 +304,7 @@ static void warn_of_warm_up(const struct clf__run *run)
     }
 }
 
-/* Checks that only a new run needs: a resumed run was checked when it was started. */
+/* Runs checks that only a new run needs; a resumed run was checked at its start. */
 static clf_status check_new(const struct clf__run *run)
 {
     int is_begun;

@@ -1,4 +1,4 @@
-/* A training run: shared by its files. */
+/* A training run, shared by the files that implement it. */
 #ifndef CLF_TRAIN_RUN_H
 #define CLF_TRAIN_RUN_H
 
@@ -50,8 +50,8 @@ struct clf__run {
 /* Checks, before any text is read, that the recipe's `config` pairs can describe a model. */
 clf_status clf__run_check_config(const struct clf__settings *settings);
 
-/* Opens every file that the recipe names, so that a wrong path, or one file instead of two, fails before
- * anything is created. */
+/* Opens every file that the recipe names, so that a wrong path or a missing second file fails before anything
+ * is created. */
 clf_status clf__run_check_files(const struct clf__run *run);
 
 /* Finds the newest checkpoint of the output folder and resumes from it, or makes the first one; stores the

@@ -68,7 +68,7 @@ const struct clf__validated *clf__train_state_best(const struct clf__train_state
     return best;
 }
 
-/* JSON has no infinity, which the loss of a diverged model may be. */
+/* JSON cannot represent infinity, a possible loss of a diverged model. */
 static json_t *real(double number)
 {
     return json_real(isfinite(number) ? number : DBL_MAX);

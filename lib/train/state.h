@@ -49,11 +49,12 @@ int clf__validated_is_by_bleu(const struct clf__validated *a, const struct clf__
  * equal BLEU, such as the 0 of a model's first updates. */
 int clf__validated_is_better(const struct clf__validated *a, const struct clf__validated *b,
                              enum clf__best by);
-/* Returns the best validation of the history, the first of equal ones; NULL if the history is empty. */
+/* Returns the best validation of the history, the first one on ties; NULL if the history is empty.
+ */
 const struct clf__validated *clf__train_state_best(const struct clf__train_state *state, enum clf__best by);
 
-/* Write and read state.json. `files` holds size and checksum of each other file in the folder; after reading,
- * the caller releases it with json_decref(). */
+/* Write and read state.json. `files` holds the size and checksum of every other file in the folder; after
+ * reading, the caller releases it with json_decref(). */
 clf_status clf__train_state_write(const struct clf__train_state *state, json_t *files, const char *path);
 clf_status clf__train_state_read(struct clf__train_state *out, json_t **files, const char *path);
 

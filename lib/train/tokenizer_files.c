@@ -214,7 +214,7 @@ static int is_json(const char *path)
     return length > 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
-/* Sentences for SentencePiece from one or both sides: every `stride`-th. */
+/* Every `stride`-th sentence of one or both sides, for SentencePiece. */
 struct sentences {
     struct clf__corpus corpus;
     const struct side *side;
@@ -255,8 +255,8 @@ static void rewind_sentences(void *user)
     sentences->has_target = 0;
 }
 
-/* Names the text on which SentencePiece failed, and the first line that was skipped because it is not
- * UTF-8, a possible cause. */
+/* Adds to the message the text on which SentencePiece failed and, as a possible cause, the first line that
+ * was skipped because it is not UTF-8. */
 static clf_status explain_text(clf_status status, struct sentences *sentences, const struct names *names)
 {
     struct clf__failure failure = clf__failure_keep(status);
@@ -305,8 +305,8 @@ static clf_status train_model(const struct making *making, const struct side *si
     };
     clf_status status = clf__sentencepiece_train(&training);
     if (status != CLF_INTERRUPTED && sentences.reading.status != CLF_OK) {
-        status =
-            clf__failure_again(&sentences.reading); /* a failed read leaves a model of part of the text */
+        status = clf__failure_again(
+            &sentences.reading); /* after a failed read, the model covers only part of the text */
     } else if (status == CLF_TEXT) {
         status = explain_text(status, &sentences, &names);
     }

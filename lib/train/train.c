@@ -77,7 +77,7 @@ static int is_validation_due(const struct clf__run *run)
            !clf__train_state_find(state, state->update);
 }
 
-/* Update 0 does not count as a checkpoint, because its model can be made again. */
+/* Update 0 does not count as a checkpoint, because its model can be recreated. */
 static const char *last_checkpoint(const struct clf__run *run)
 {
     return run->saved_update > 0 ? run->saved : "none";
@@ -128,7 +128,7 @@ static clf_status save_and_validate(struct clf__run *run)
     return status == CLF_INTERRUPTED ? interrupted(run) : status;
 }
 
-/* Finds whether any rank was asked to stop, so that all ranks stop. */
+/* Determines whether any rank was asked to stop, so that all ranks stop. */
 static clf_status hear_interruption(int *out, const struct clf__run *run)
 {
     int64_t asked = run->hooks.interrupted && run->hooks.interrupted(run->hooks.payload);
@@ -137,7 +137,7 @@ static clf_status hear_interruption(int *out, const struct clf__run *run)
     return CLF_OK;
 }
 
-/* Finds whether the time limit has passed, so that all ranks stop after the same update. */
+/* Determines whether the time limit has passed, so that all ranks stop after the same update. */
 static clf_status look_at_clock(struct clf__run *run)
 {
     if (run->settings.minutes > 0) {

@@ -36,7 +36,7 @@ static int is_usable(struct clf__corpus_text text)
            clf__utf8_valid_prefix(text.text, text.size) == text.size;
 }
 
-/* Removes `joiner` from the end of tokens, with the space after it. */
+/* Removes each `joiner` at the end of a token and the space after it. */
 static void join_tokens(char *text, const char *joiner)
 {
     size_t length = strlen(joiner);

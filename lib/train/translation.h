@@ -1,4 +1,4 @@
-/* Translates the validation text with the model in training. */
+/* Translates the validation text with the model being trained. */
 #ifndef CLF_TRAIN_TRANSLATION_H
 #define CLF_TRAIN_TRANSLATION_H
 

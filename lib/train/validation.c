@@ -53,7 +53,7 @@ static int epoch_of(const struct clf__train_state *state)
     return state->batch == 0 ? state->epoch - 1 : state->epoch;
 }
 
-/* Returns what makes the last validation of the history the best; NULL if it is not the best. */
+/* Returns the measure by which the last validation is the best; NULL if it is not the best. */
 static const char *better_by(const struct clf__train_state *state, enum clf__best by)
 {
     struct clf__train_state before = *state;

@@ -12,7 +12,7 @@ enum {
     BLOCK = 64, /* columns normalised at a time */
 };
 
-/* Normalises the first `columns` values of each row to a distribution. */
+/* Normalises the first `columns` values of each row to sum to 1. */
 static void cut_rows(float *weights, int rows, int stride, int columns)
 {
     for (int r = 0; r < rows; r++) {
@@ -27,8 +27,8 @@ static void cut_rows(float *weights, int rows, int stride, int columns)
     }
 }
 
-/* Normalises at most BLOCK columns: subtracts the mean over rows and divides by the standard deviation; 0 for
- * constant columns. */
+/* Normalises at most BLOCK columns: subtracts the mean over rows and divides by the standard deviation.
+ * Constant columns become 0. */
 static void normalise(float *weights, int rows, int stride, int columns)
 {
     double mean[BLOCK] = {0}, squares[BLOCK] = {0};
@@ -116,7 +116,7 @@ void clf__alignment_add_head(float *sum, float *weights, int rows, int stride, i
 /* The move that led to a cell. */
 enum move { BOTH, NEXT_ROW, NEXT_COLUMN };
 
-/* Computes one row of costs from the previous row; both have an additional cell before the first column. */
+/* Computes one row of costs from the previous row; both rows have an extra cell before the first column. */
 static void cost_row(uint8_t *moves, float *costs, const float *before, const float *matrix, int columns)
 {
     costs[0] = INFINITY;

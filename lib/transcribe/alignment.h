@@ -10,9 +10,9 @@
  * median-filtered along columns. Overwrites weights. */
 void clf__alignment_add_head(float *sum, float *weights, int rows, int stride, int columns);
 
-/* Finds the cheapest monotonic path through a matrix (rows, columns) with steps of a row, a column or both,
- * where high values are cheap. first[r] receives the column at which the path enters row r, or 0 without
- * columns. */
+/* Finds the monotonic path with the largest sum through a matrix (rows, columns); each step advances a row, a
+ * column or both. first[r] receives the column at which the path enters row r, or 0 if there are no columns.
+ */
 clf_status clf__alignment_warp(int *first, const float *matrix, int rows, int columns);
 
 #endif

@@ -11,7 +11,7 @@ enum { DEFAULT_WIDTH = 1000, DEFAULT_WORDS = 1000 };
 
 static const double LONG_PAUSE = 3.0; /* seconds from the start of a word to the start of the next */
 
-/* A word with a preceding space, newline or nothing. */
+/* A word, preceded by a space, a newline or nothing. */
 struct placed {
     char *text; /* owned */
     long long start, end;
@@ -116,7 +116,8 @@ static clf_status place_words(struct layout *layout, const struct clf_transcript
     return CLF_OK;
 }
 
-/* Replaces "-->" with any number of hyphens by "->", which does not mark the times of a cue. */
+/* Replaces arrows such as "-->", with any number of hyphens, with "->", which subtitle parsers do not take
+ * for cue times. */
 static void remove_arrows(char *text)
 {
     char *to = text;
@@ -130,7 +131,7 @@ static void remove_arrows(char *text)
     *to = '\0';
 }
 
-/* Takes ownership of `text`. Line breaks may come only from the layout: a blank line would end the cue. */
+/* Takes ownership of `text`. Only the layout may add line breaks, because a blank line would end the cue. */
 static clf_status add_cue(struct clf__cues *cues, long long start, long long end, char *text)
 {
     remove_arrows(text);

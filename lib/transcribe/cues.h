@@ -20,7 +20,7 @@ static inline long long clf__milliseconds(double seconds)
     return llrint(seconds * 1000.0);
 }
 
-/* Replaces each character that a reader may treat as a line break by a space. */
+/* Replaces each character that a subtitle parser may treat as a line break with a space. */
 void clf__line_breaks_remove(char *text);
 
 /* Makes one cue per segment or, for a transcript with words, cues laid out by the options. *out must be freed

@@ -17,7 +17,7 @@ clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count)
     return clf__session_start(transcriber->session, &windows);
 }
 
-clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber)
+clf_status clf__detect_language(int32_t *out, double *probability, struct clf_transcriber *transcriber)
 {
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
     int32_t ranges[] = {tokens->start + 1, tokens->start + 1 + tokens->languages};
@@ -47,10 +47,13 @@ clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcribe
         return clf__model_fail_not_finite(transcriber->model);
     }
     *out = range_id >= 0 ? range_id : ranges[0];
+    if (probability != NULL) {
+        *probability = exp(-(double)range_statistics[1]);
+    }
     return CLF_OK;
 }
 
-/* Appends ids `first` to `end` - 1, as far as they exist. */
+/* Appends ids `first` to `end` - 1, clipped to the list. */
 static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, int first, int end)
 {
     for (int i = first > 0 ? first : 0; i < end && i < ids->count; i++) {
@@ -70,8 +73,8 @@ struct clf__room clf__room_before(const struct clf_transcriber *transcriber)
     };
 }
 
-/* Appends hotwords, then a carried initial prompt, then the latest text of earlier windows. A text that is
- * too long keeps its last tokens, as with the list slices of openai/whisper. */
+/* Appends hotwords, then a carried initial prompt, then the latest text of earlier windows. If the prompt or
+ * the text is too long, its first tokens are dropped, as by openai/whisper's list slices. */
 static clf_status append_before(struct clf__ids *prompt, const struct clf_transcriber *transcriber,
                                 const struct clf__ids *previous)
 {

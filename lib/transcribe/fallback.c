@@ -2,7 +2,7 @@
  * improbable (openai/whisper, transcribe.py, decode_with_fallback()). */
 #include "transcribe/internal.h"
 
-/* Returns whether a window needs another temperature; silence does not. */
+/* Returns whether a window must be decoded at another temperature; silence is not decoded again. */
 static int needs_another(const struct clf_transcribe_options *options, const struct clf__decoded *decoded)
 {
     int repeats = decoded->compression_ratio > options->compression_ratio_threshold;

@@ -12,7 +12,7 @@ static const double IMPROBABLE = 0.15, SHORT = 0.133,
                     LONG = 2.0; /* probability of a word, and durations in seconds */
 static const double SHORT_WEIGHT = 15.0, ANOMALY = 3.0, NEARLY = 0.01;
 static const double EDGE = 2.0; /* seconds at either end of a window */
-/* Punctuation as joined to words; a word that is a substring of it is not counted. */
+/* Punctuation that is joined to words; a word that is a substring of it is not counted. */
 static const char SIGNS[] = CLF__PREPENDED CLF__APPENDED;
 
 static double anomaly_score(const struct clf_word *word)
@@ -35,7 +35,7 @@ int clf__segment_is_anomaly(const struct clf_segment *segment)
     return segment->word_count > 0 && (score >= ANOMALY || score + NEARLY >= count);
 }
 
-/* Returns the first segment with words from `i` on, or `count`. */
+/* Returns the first segment, `i` or later, that has words, or `count`. */
 static int next_spoken(const struct clf_segment *segments, int count, int i)
 {
     while (i < count && segments[i].word_count == 0) {
@@ -44,7 +44,7 @@ static int next_spoken(const struct clf_segment *segments, int count, int i)
     return i;
 }
 
-/* Returns 1 if silence or another anomaly is on both sides of an anomalous segment. */
+/* Returns 1 if an anomalous segment has silence or another anomaly on both sides. */
 static int is_isolated(const struct clf_segment *segments, int count, int i, double spoken,
                        const struct clf__window_times *window)
 {

@@ -48,7 +48,7 @@ void clf__windows_free(struct clf__windows *windows);
 clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y,
                                 const struct clf_transcriber *transcriber);
 /* Computes frames first to first + count - 1 of the recording into y (CLF__WINDOW_FRAMES, bands), followed by
- * zeros. A window before the previous one rereads the recording from the beginning. */
+ * zeros. Going back to an earlier window rereads the recording from the beginning. */
 clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count);
 
 /* Data that the search of a window reads. */
@@ -80,12 +80,12 @@ struct clf_transcriber {
 struct clf__decoded {
     const int32_t *ids; /* owned by the Whisper search */
     int count;
-    double temperature; /* temperature of the last decoding */
+    double temperature; /* temperature of the last decoding attempt */
     double avg_logprob, no_speech, compression_ratio;
     int has_failed;    /* decoding gave no ids */
     int is_not_finite; /* the model computed NaN or infinity */
 };
-/* The parameters of decoding a window. */
+/* Parameters for decoding a window. */
 struct clf__attempt {
     int slot; /* slot of the window in the session */
     int32_t language;
@@ -96,18 +96,19 @@ struct clf__attempt {
     double temperature;
     int is_over; /* no further attempt is needed */
 };
-/* Maximum numbers of hotword tokens and of text tokens of earlier windows in a prompt: each at most half of
- * the positions, and the latter reduced so that a quarter remains for the window's own text. */
+/* Maximum number of tokens in a prompt for hotwords and for the text of earlier windows: each at most half of
+ * the positions. With hotwords, `previous` is reduced to leave a quarter for the window's own text. */
 struct clf__room {
     int hotwords, previous;
 };
 struct clf__room clf__room_before(const struct clf_transcriber *transcriber);
-/* Begin and end a search, which clf__decode_all() runs together with the others. Reading the result must
- * precede the next search in the slot. A window without a result is marked in *attempt->out. */
+/* Begin a search and read its result; in between, clf__decode_all() runs all searches together. The result
+ * must be read before the next search in the slot begins. A window without a result is marked in
+ * *attempt->out. */
 clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);
 clf_status clf__decode_all(struct clf_transcriber *transcriber);
 clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt);
-/* Decodes each window at one temperature after another until the result meets the thresholds or is silence.
+/* Decodes each window, trying the temperatures in order, until the result meets the thresholds or is silence.
  * The temperatures in the attempts are ignored. */
 clf_status clf__decode_with_fallback(struct clf_transcriber *transcriber, struct clf__attempt *attempts,
                                      int count);
@@ -116,16 +117,18 @@ int clf__temperature_count(const struct clf_transcribe_options *options);
 double clf__temperature(const struct clf_transcribe_options *options, int number);
 /* Returns CLF_BAD_ARGUMENT if the temperatures or related options are invalid. */
 clf_status clf__temperatures_check(const struct clf_transcribe_options *options);
-/* Encodes the windows whose frames are stored in the session in order, into slots from 0 on. */
+/* Encodes the windows whose frames are stored in the session, in order, into slots 0, 1, ...
+ */
 clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count);
 /* Appends the tokens before the text: the start token and, for a multilingual model, language and task. */
 clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
                              int32_t language);
-/* Detects the language of the window at slot 0; *out receives its id. */
-clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber);
+/* Detects the language of the window at slot 0; *out receives its id, *probability (unless NULL) its
+ * probability among all languages. */
+clf_status clf__detect_language(int32_t *out, double *probability, struct clf_transcriber *transcriber);
 
 /* Splits the text ids of the encoded window at a slot into words and finds their times within its first
- * `frames` frames; code: code of the language. *out must be freed after a failure too. */
+ * `frames` frames; code: the language code. *out must be freed after a failure too. */
 clf_status clf__window_words(struct clf__timed_words *out, struct clf_transcriber *transcriber, int slot,
                              int32_t language, const char *code, const int32_t *ids, int count, int frames);
 /* Returns the maximum number of decoder inputs for word timestamps: text with up to four tokens before it and
@@ -145,8 +148,8 @@ struct clf__window_times {
 };
 /* Returns 1 if a segment's words look like a hallucination. */
 int clf__segment_is_anomaly(const struct clf_segment *segment);
-/* Returns how many of a window's segments to keep; if not all, moves *seek (in frames). -1: decode the window
- * again from *seek. */
+/* Returns the number of a window's segments to keep; if not all are kept, moves *seek (in frames). -1: decode
+ * the window again from *seek. */
 int clf__segments_keep(const struct clf_segment *segments, int count, const struct clf__window_times *window,
                        int64_t *seek);
 

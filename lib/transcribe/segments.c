@@ -96,7 +96,7 @@ static int is_time(const struct clf__transcription *work, int index)
     return index >= 0 && work->decoded.ids[index] >= work->transcriber->tokens.timestamp_begin;
 }
 
-/* Returns the timestamp of an id as a number of 0.02 s steps after the start of the window. */
+/* Returns the timestamp at `index` as the number of 0.02 s steps from the start of the window. */
 static int steps_at(const struct clf__transcription *work, int index)
 {
     return work->decoded.ids[index] - work->transcriber->tokens.timestamp_begin;
@@ -187,7 +187,7 @@ static clf_status find_words(struct clf__transcription *work, int first)
     return status;
 }
 
-/* Returns the end of the words of the segments from `first` on. */
+/* Returns the end of the words of the segments starting at `first`. */
 static double words_end(const struct clf__transcription *work, int first)
 {
     const struct clf_transcript *transcript = work->transcript;
@@ -200,8 +200,8 @@ static double words_end(const struct clf__transcription *work, int first)
     return transcript->segments[transcript->count - 1].end;
 }
 
-/* Adds words to the window's segments and sets the start of the next window from them; *again: decode the
- * window again from another start. */
+/* Adds words to the window's segments and sets the start of the next window from them; sets *again if the
+ * window must be decoded again from another start. */
 static clf_status time_words(struct clf__transcription *work, int first, int64_t *seek, int *again)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;

@@ -140,7 +140,7 @@ static double hundredths(double seconds)
     return rint(seconds * 100.0) / 100.0;
 }
 
-/* Adds the words of one segment, from *next on, and advances *next. */
+/* Adds the words of one segment, starting at *next, and advances *next. */
 static clf_status take_words(struct clf_segment *segment, int ids, const struct clf__timed_words *words,
                              int *next, double offset)
 {

@@ -4,7 +4,7 @@
 
 #include <clformer/transcriber.h>
 
-/* A decoded word; empty after it was joined to another word. */
+/* A decoded word; empty after being joined to another word. */
 struct clf__timed_word {
     char *text;        /* owned; "": nothing */
     int ids;           /* number of ids, including joined words */
@@ -24,8 +24,8 @@ void clf__timed_words_free(struct clf__timed_words *words);
  * a leading space to the following word, `append` to the preceding word. */
 clf_status clf__timed_words_settle(struct clf__timed_words *words, const char *prepend, const char *append);
 
-/* Distributes the words to the segments of a window that begins at `offset` seconds: each segment takes words
- * until they have ids[i] ids, the number of its text ids. Shortens long words after a pause and adjusts the
+/* Distributes the words to the segments of a window that begins at `offset` seconds: segment i takes words
+ * until they have ids[i] ids, its number of text ids. Shortens long words after a pause and adjusts the
  * segments' times to their words. spoken: end of the last word before the window. */
 clf_status clf__timed_words_share(struct clf_segment *segments, const int *ids, int count,
                                   const struct clf__timed_words *words, double offset, double spoken);

@@ -17,7 +17,7 @@ struct run {
     int next;                             /* index of the next recording to open */
 };
 
-/* Ends the work on a recording, which failed or is complete. */
+/* Finishes a recording that has failed or is complete. */
 static void put_away(struct run *run, struct clf__transcription *work, clf_status status)
 {
     struct clf_transcript *transcript = NULL;
@@ -26,8 +26,7 @@ static void put_away(struct run *run, struct clf__transcription *work, clf_statu
     run->recordings.done(work->index, status, transcript, run->recordings.payload);
 }
 
-/* Begins the next readable recording in a free slot, if there is one. Returns only CLF_INTERRUPTED as a
- * failure. */
+/* Begins the next readable recording in a free slot, if there is one. The only failure is CLF_INTERRUPTED. */
 static clf_status begin_next(struct run *run, struct clf__transcription *work, struct clf__windows *windows)
 {
     while (work->transcript == NULL && run->next < run->recordings.count) {

@@ -37,7 +37,7 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
     clf__options_init(options, size, &defaults);
 }
 
-/* written as !(value >= low), so that NaN is out of range */
+/* Tests !(value >= low) so that NaN is out of range. */
 static clf_status check_range(const char *name, double value, double low, double high)
 {
     return value >= low && value <= high
@@ -120,7 +120,7 @@ static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcri
     return CLF_OK;
 }
 
-/* Suppresses vocabulary rows without a token. Timestamps need no names and stay allowed. */
+/* Suppresses ids without a token, except timestamps, which need no token text. */
 static clf_status add_spare(struct clf__ids *ids, const struct clf_transcriber *transcriber)
 {
     struct clf__ids spare = {.count = 0};
@@ -238,7 +238,7 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
     return CLF_OK;
 }
 
-/* Returns the number of samples at temperatures above 0; 0 if all are 0. */
+/* Returns the number of samples at temperatures above 0; 0 if all temperatures are 0. */
 static int count_samples(const struct clf_transcribe_options *options)
 {
     int samples = 0;
@@ -333,10 +333,11 @@ static clf_status prepare(struct clf_transcriber *transcriber)
                          model->folder, config->decoder_max_positions);
     }
     if (transcriber->options.word_timestamps && config->word_head_count == 0) {
-        clf__log(CLF_LOG_WARNING,
-                 "%s: alignment heads are not configured; word timestamps use all heads of the last half of "
-                 "the layers and are less exact",
-                 model->folder);
+        clf__log(
+            CLF_LOG_WARNING,
+            "%s: alignment heads are not configured; word timestamps use all heads of the second half of "
+            "the layers and are less accurate",
+            model->folder);
     }
     CLF__TRY(clf__speech_tokens_find(&transcriber->tokens, model->tokenizer, model->folder));
     CLF__TRY(find_kind(transcriber));

@@ -31,7 +31,7 @@ static clf_status begin(struct clf__windows *windows, struct clf_audio *audio)
     return clf_audio_rewind(audio);
 }
 
-/* Fills the buffer with the samples from `first` on, and with zeros after the end of the recording. */
+/* Fills the buffer with the samples starting at `first`, and with zeros after the end of the recording. */
 static clf_status hold(struct clf__windows *windows, int64_t first)
 {
     float *samples = windows->spectrogram.samples_host;

@@ -1,5 +1,5 @@
-/* Word timestamps of a window: a second decoder pass over its text, whose cross-attention heads give the
- * alignment (openai/whisper, timing.py). */
+/* Word timestamps of a window, from the cross-attention heads in a second decoder pass over the window's text
+ * (openai/whisper, timing.py). */
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ struct pass {
     int head_count;
     float *weights; /* (HEADS_AT_A_TIME, inputs, rows of a source) */
     float *matrix;  /* (inputs, columns) */
-    int *times;     /* (count + 1) columns of the text ids and of the end */
+    int *times;     /* (count + 1) columns at which the text ids begin, and the end column */
     float *chances; /* (count) log-probabilities among text ids */
 };
 
@@ -45,7 +45,7 @@ static clf_status make_inputs(struct pass *pass, int32_t language, const int32_t
     return clf__ids_append(inputs, tokens->end);
 }
 
-/* Selects the alignment heads that the model names, else all heads of the last half of its layers. */
+/* Selects the alignment heads that the model names, else all heads of the second half of its layers. */
 static clf_status choose_heads(struct pass *pass)
 {
     const struct clf__config *config = &pass->transcriber->model->transformer->config;

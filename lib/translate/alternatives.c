@@ -1,6 +1,6 @@
 /* Alternatives at a position: the most probable tokens after a target prefix, each with the best translation
- * that continues it. The first job runs the one step that finds them; each then becomes the prefix of one
- * line of the second job. */
+ * that continues it. A single search step, in the first job, finds these tokens; each then
+ * becomes the prefix of one line of the second job. */
 #include "base/memory.h"
 #include "translate/internal.h"
 
@@ -8,7 +8,7 @@
 struct branches {
     struct clf_translation *starts; /* (lines of the call) first tokens; NULL: not found yet */
     struct clf_line *lines;         /* (count) */
-    struct clf__ids *begun;         /* (count) target prefixes, owned by the first tokens' translations */
+    struct clf__ids *begun;         /* (count) target prefixes, owned by the translations of the first step */
     int count;
     struct clf_translation *found; /* (count) */
 };
@@ -45,8 +45,8 @@ static void exchange(struct clf_hypothesis *a, struct clf_hypothesis *b)
     *b = held;
 }
 
-/* Replaces the alternatives of one line by their continuations, from branch *next on. An alternative without
- * a continuation is dropped; if all are dropped, the line gets their error. */
+/* Replaces the alternatives of one line with their continuations, starting at branch *next. An alternative
+ * without a continuation is dropped; if all are dropped, the line gets their error. */
 static clf_status join_line(struct clf_translation *line, const struct clf_translator *translator,
                             const struct branches *branches, int *next)
 {
@@ -66,7 +66,7 @@ static clf_status join_line(struct clf_translation *line, const struct clf_trans
             start->score = (float)(log_probability + (double)start->score);
             start->log_probability += log_probability;
         }
-        exchange(start, &line->hypotheses[kept++]); /* the hypotheses from `kept` on are freed below */
+        exchange(start, &line->hypotheses[kept++]); /* hypotheses at `kept` and later are freed below */
     }
     if (kept == 0 && failed != NULL) {
         line->status = failed->status;
@@ -79,7 +79,7 @@ static clf_status join_line(struct clf_translation *line, const struct clf_trans
     return CLF_OK;
 }
 
-/* Subtracts the lines and tokens of the first step, so that each line counts once. */
+/* Subtracts the lines and tokens of the first step from the totals, so that each line counts once. */
 static void discount(struct clf_engine *engine, const struct clf_translation *starts, int count, int branches)
 {
     struct clf_stage_times times = {.lines = -branches};

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "translate/internal.h"
 
-/* Truncated tokens are missing from the maps, and only the log can report it. */
+/* Warns about truncation, which the maps cannot report. */
 static void warn_of_cut(const char *side, const char *unit, int cut_from, int limit)
 {
     if (cut_from > 0) {
@@ -22,7 +22,7 @@ static void count_time(struct clf_translator *translator, double start)
     clf__engine_add_times(translator->engine, &times);
 }
 
-/* Reads the target ids with the end token: given, or the model's own translation. */
+/* Reads the target ids with the end token: the given target or the model's own translation. */
 static clf_status find_target(struct clf__ids *ids, struct clf_translator *translator,
                               const struct clf_line *source, const struct clf_line *target)
 {

@@ -1,4 +1,4 @@
-/* Creates engines, and translators with an engine of their own or a shared one. */
+/* Creates engines, and translators with a private or a shared engine. */
 #include <string.h>
 
 #include <clformer/engine.h>
@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "translate/internal.h"
 
-/* Checks that a model has the folder and precision of the first one, but another device. */
+/* Checks that a model has the same folder and precision as the first one but is on another device. */
 static clf_status check_model(const struct clf_model *first, struct clf_model *const *models, int index)
 {
     const struct clf_model *model = models[index];
@@ -39,7 +39,7 @@ static struct clf_model *find_first(struct clf_model *const *models, int count)
     return NULL;
 }
 
-/* Returns the first model; NULL with an error if there is none or the models do not fit together. */
+/* Returns the first model; NULL with an error if there is none or the models are incompatible. */
 static clf_status check_models(struct clf_model **first, struct clf_model *const *models, int count)
 {
     *first = find_first(models, count);
@@ -52,7 +52,7 @@ static clf_status check_models(struct clf_model **first, struct clf_model *const
     return CLF_OK;
 }
 
-/* Sizes the batches of a translator's own engine for its options. */
+/* Sizes the batches of a translator's private engine for its options. */
 static clf_status fit(const struct clf_translator *translator)
 {
     const struct clf__settings *settings = translator->settings;

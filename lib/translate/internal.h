@@ -14,20 +14,20 @@ struct clf_translator {
     int owns_engine;
     struct clf__settings *settings;
     struct clf_translator_device described; /* result of clf_translator_device_at() */
-    struct clf_stage_times times;           /* of the engine after the last call */
+    struct clf_stage_times times;           /* the engine's times after the last call */
     struct clf_stage_times device_times;
     atomic_int calls; /* running calls */
 };
 
-/* Begin and end a call that uses a translator. Beginning fails with CLF_BAD_ARGUMENT for a missing
- * translator, or for a call from the translator's own callback. */
+/* Begin and end a call that uses a translator. clf__translator_begin() returns CLF_BAD_ARGUMENT for a NULL
+ * translator or a call from one of the translator's own callbacks. */
 clf_status clf__translator_begin(struct clf_translator *translator);
 void clf__translator_end(struct clf_translator *translator);
 
-/* Runs a job with the hooks of the translator. */
+/* Runs a job with the translator's hooks. */
 clf_status clf__translator_run(struct clf_translator *translator, struct clf__job *job);
 
-/* Runs one task on a lane; NULL: on any whose device works. */
+/* Runs one task on a lane; NULL: on any lane whose device works. */
 clf_status clf__translator_run_task(struct clf_translator *translator, struct clf__lane *lane,
                                     clf__unit_run *run, void *context);
 
@@ -56,7 +56,7 @@ struct clf__work {
     struct clf__request request;
     struct clf__unit *units;         /* (request.count) */
     struct clf_translation *results; /* (request.count) */
-    struct clf_stage_times times;    /* of reading lines */
+    struct clf_stage_times times;    /* time spent reading lines */
     struct clf__job job;
 };
 

@@ -17,11 +17,11 @@ struct work {
     int count;
     struct clf__batches batches;
     struct clf__unit *units;      /* (batches.count) */
-    struct clf_stage_times times; /* of reading lines */
+    struct clf_stage_times times; /* time spent reading lines */
     struct clf__job job;
 };
 
-/* Creates a session for a batch, in addition to earlier ones. */
+/* Creates an additional session for a batch. */
 static clf_status make_session(struct clf__lane *lane, const struct clf__joined *sources,
                                const struct clf__sequences *targets)
 {
@@ -210,8 +210,8 @@ static clf_status force_batch(void *context, struct clf__lane *lane, struct clf_
     return status;
 }
 
-/* Plans batches within the budget: a pair counts as its longer side. No batch exceeds one device's share or
- * its limit of lines. */
+/* Plans batches within the token budget; the longer side determines the length of a pair. No batch exceeds
+ * one device's share or its line limit. */
 static clf_status plan(struct clf__batches *batches, const struct work *work, int *lengths)
 {
     struct clf_engine *engine = work->translator->engine;

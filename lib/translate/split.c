@@ -19,7 +19,7 @@ struct split {
     int joined;                      /* number of complete results */
 };
 
-/* Returns where to halve a part: the white space nearest to its middle; 0: none. */
+/* Returns the offset of the white space nearest to the middle of a part; 0: none. */
 static size_t find_middle(const char *text, size_t size)
 {
     size_t best = 0, middle = size / 2;
@@ -36,7 +36,7 @@ static size_t find_middle(const char *text, size_t size)
 /* Returns whether a part has more tokens than the model's limit. */
 static clf_status is_too_long(int *out, const struct split *split, const char *text, size_t size)
 {
-    enum { TOKENS_A_BYTE = 4 }; /* above the expansion of any normalizer on natural text */
+    enum { TOKENS_A_BYTE = 4 }; /* more than any normalizer produces from natural text */
     struct clf__source source;
     const struct clf_line line = {text, size};
     *out = 0;
@@ -101,7 +101,7 @@ static int is_ideographic(const char *text)
     return strcmp(text, "\xe2\xba\x80") >= 0;
 }
 
-/* Adds the gap before part k of a line: the original one, or a space if only the target script separates
+/* Adds the gap before part k of a line: the original gap, or a space if only the target script separates
  * sentences by spaces. */
 static clf_status add_gap(char **text, const struct split *split, int line, int k, const char *next)
 {
@@ -124,7 +124,7 @@ static clf_status add_ids(struct clf_hypothesis *whole, const struct clf_hypothe
     return CLF_OK;
 }
 
-/* Copies the status of a failed part to its line; the first failure counts. */
+/* Copies the status of a failed part to its line; the first failure wins. */
 static clf_status take_problem(struct clf_translation *line, const struct clf_translation *part)
 {
     if (line->status != CLF_OK || part->status == CLF_OK) {
@@ -217,7 +217,7 @@ static clf_status advance(struct clf__call *call)
     struct split *split = call->state;
     int parts = split->parts.count;
     struct clf_translation *results = clf__work_take(&call->work);
-    clf_status status = join_lines(split, results, 0, parts); /* emits the lines if none has a part */
+    clf_status status = join_lines(split, results, 0, parts); /* emits lines without parts */
     const struct clf_stage_times times = {.lines = split->count - parts};
     clf__engine_add_times(split->translator->engine, &times);
     clf_translations_free(results, parts);

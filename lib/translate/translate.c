@@ -37,7 +37,7 @@ clf_status clf_translator_prepare(struct clf_translator *translator)
     return status;
 }
 
-/* Warns once: a model of single sentences drops parts of longer lines. */
+/* Warns once that a model trained on single sentences may drop some of a line's sentences. */
 static void warn_of_sentences(struct clf__settings *settings, const struct clf_line *line)
 {
     if (settings->warns_of_sentences && clf__sentences_are_several(line->text, line->size) &&
@@ -118,8 +118,8 @@ static clf_status read_lines(struct clf__work *work)
     return CLF_OK;
 }
 
-/* Returns the number of consecutive lines that are sorted by length together. In larger groups fewer slots
- * are free at a time; in smaller groups results are complete earlier. */
+/* Returns the number of consecutive lines to sort by length together. Larger groups leave fewer slots idle;
+ * smaller groups complete results earlier. */
 static int group_size(struct clf_engine *engine)
 {
     enum { LEAST_LINES = 256 };

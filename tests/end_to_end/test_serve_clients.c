@@ -142,12 +142,13 @@ static void test_metrics(void **state)
     assert_true(metric(DURATION "_bucket{endpoint=\"/translate\",le=\"+Inf\"}") == 3);
     assert_true(metric(DURATION "_bucket{endpoint=\"/translate\",le=\"0.005\"}") >= 0);
     assert_true(metric(DURATION "_sum{endpoint=\"/translate\"}") > 0);
-    assert_true(metric("clformer_lines_total") == 4);
-    assert_true(metric("clformer_source_tokens_total") >= 4);
-    assert_true(metric("clformer_target_tokens_total") >= 4);
-    assert_in_range((int)metric("clformer_batches_total"), 1, 4);
-    assert_in_range((int)metric("clformer_steps_total"), 2, 1000);
-    assert_true(metric("clformer_step_rows_total") >= metric("clformer_steps_total"));
+    assert_true(metric("clformer_lines_total{model=\"fr-en-small\"}") == 4);
+    assert_true(metric("clformer_source_tokens_total{model=\"fr-en-small\"}") >= 4);
+    assert_true(metric("clformer_target_tokens_total{model=\"fr-en-small\"}") >= 4);
+    assert_in_range((int)metric("clformer_batches_total{model=\"fr-en-small\"}"), 1, 4);
+    assert_in_range((int)metric("clformer_steps_total{model=\"fr-en-small\"}"), 2, 1000);
+    assert_true(metric("clformer_step_rows_total{model=\"fr-en-small\"}") >=
+                metric("clformer_steps_total{model=\"fr-en-small\"}"));
     assert_int_equal(http_stop(&server, SIGTERM), 0);
     server = http_start("-m " DEMO_MODEL);
     http_request(&last, server.port, "GET /metrics", "", "");

@@ -214,7 +214,7 @@ static void test_use(void **state)
     write_kept(&result, "cpu_groups = 1\ncpu_gruops = 2\nattention = batched\n");
     tuned = run_clformer("Je suis étudiant\n", "translate --variant cpu --verbose -m " DEMO_MODEL);
     assert_int_equal(tuned.status, 0);
-    assert_non_null(strstr(tuned.errors, "is tuned by "));
+    assert_non_null(strstr(tuned.errors, "using tuned settings from "));
     assert_int_equal(process_count(tuned.errors, "\"cpu_gruops\"; the line is ignored"), 1);
     assert_non_null(strstr(tuned.errors, "softmax")); /* a kernel of batched attention */
     tuned = run_clformer("Je suis étudiant\n",

@@ -34,6 +34,7 @@ static void peaks(void **state)
         assert_true(peaks->read_bytes > 0.0 && isfinite(peaks->read_bytes));
         assert_true(peaks->int8_operations >= 0.0 && isfinite(peaks->int8_operations));
         assert_true(peaks->bf16_operations >= 0.0 && isfinite(peaks->bf16_operations));
+        assert_true(peaks->fp16_operations == 0.0); /* PoCL has no matrix instructions */
         assert_true(clf__device_free_bytes(device) == memory);
         const struct clf_kernel_time *times = NULL;
         int count = -1;
@@ -41,6 +42,19 @@ static void peaks(void **state)
         assert_int_equal(count, 0);
         clf_device_close(device);
     }
+}
+
+/* On most devices, matrix instructions are emulated. */
+static void matrix(void **state)
+{
+    (void)state;
+    const struct clf_device_peaks *peaks;
+    assert_ok(clf_device_measure_peaks(&peaks, support_matrix_device()));
+    print_message("matrix instructions: %.3g fp16, %.3g bf16, %.3g int8 operations/s\n",
+                  peaks->fp16_operations, peaks->bf16_operations, peaks->int8_operations);
+    assert_true(peaks->fp16_operations > 0.0 && isfinite(peaks->fp16_operations));
+    assert_true(peaks->bf16_operations > 0.0 && isfinite(peaks->bf16_operations));
+    assert_true(peaks->int8_operations > 0.0 && isfinite(peaks->int8_operations));
 }
 
 /* Each of the first calls fails in turn: no leak, and the device still profiles. All failures but one are
@@ -74,6 +88,7 @@ static void failures(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(peaks), cmocka_unit_test(failures)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(peaks), cmocka_unit_test(matrix),
+                                       cmocka_unit_test(failures)};
     return cmocka_run_group_tests(tests, NULL, support_teardown);
 }

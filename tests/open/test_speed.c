@@ -110,7 +110,7 @@ static void check_machine(void)
     unsetenv("CLFORMER_WITHOUT");
     set_speeds(first == 0 ? 2e9 : 3e9, first == 0 ? 3e9 : 2e9);
     assert_int_equal(open_default(), 1 - first);
-    snprintf(expected, sizeof expected, "multiplies matrices at 3 GFLOP/s when measured, and device %d at 2",
+    snprintf(expected, sizeof expected, "reached 3 GFLOP/s in matrix multiplication, and device %d reached 2",
              first);
     assert_string_equal(reason, expected);
     set_speeds(first == 0 ? 3e9 : 2e9, first == 0 ? 2e9 : 3e9);
@@ -177,8 +177,8 @@ static void test_order(void **state)
         assert_int_equal(devices[i].info.candidate_order, expected[i]);
     }
     assert_string_equal(devices[1].info.order_reason,
-                        "after device 3, which multiplies matrices at 400 GFLOP/s when "
-                        "measured, this one at 200");
+                        "after device 3, which reached 400 GFLOP/s in matrix multiplication; "
+                        "this one reached 200");
 }
 
 int main(void)

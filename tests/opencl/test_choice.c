@@ -148,7 +148,7 @@ static void test_integrated(void **state)
     struct clf__listed_device made[] = {make_gpu("Integrated", 48, 1, 512, 64, 3000),
                                         make_gpu("Discrete", 4, 0, 10, 64, 1000)};
     order_gpus(&gpus, made, 2);
-    assert_place(&made[0], 1, "after device 1, which has memory of its own");
+    assert_place(&made[0], 1, "after device 1, which has its own memory");
     assert_place(&made[1], 0, "GPUs come first, before device 0, which shares the processor's memory");
     struct clf__listed_device alone[] = {make_gpu("Integrated", 48, 1, 512, 64, 3000)};
     order_gpus(&gpus, alone, 1);
@@ -166,8 +166,9 @@ static void test_arithmetic(void **state)
     order_gpus(&gpus, made, 3);
     assert_place(&made[2], 0, "GPUs come first, before device 1, which has less memory");
     assert_place(&made[1], 1, "after device 2, which has more memory");
-    assert_place(&made[0], 2,
-                 "after device 1, which promises 23 TFLOP/s, this one 16.4 (by compute units and clock)");
+    assert_place(
+        &made[0], 2,
+        "after device 1, which has a peak of 23 TFLOP/s, this one 16.4 (by compute units and clock)");
     struct clf__listed_device unknown[] = {make_gpu("Slow", 16, 0, 40, 64, 100),
                                            make_gpu("Of unknown clock", 16, 0, 30, 64, 0)};
     order_gpus(&gpus, unknown, 2);

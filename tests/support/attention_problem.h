@@ -20,8 +20,8 @@ struct attention_shape {
     enum clf__type key_type; /* F32, or F16: keys and values are rounded to half precision */
 };
 
-/* Returns the combination of masks after `masks`, or 16 after the last one. Small tests use only single
- * masks and all four together. */
+/* Returns the combination of masks after `masks`, or 16 after the last one. In the short tier, only single
+ * masks and all four together are used. */
 int support_next_masks(int masks);
 
 struct attention_problem {
@@ -31,8 +31,8 @@ struct attention_problem {
     const float *q, *k, *v; /* contiguous */
 };
 
-/* Creates a problem; support_free_all() frees it and all memory below. `hidden` masks every key of the first
- * sequence, and `additive` masks every fifth row of the additive matrix. */
+/* Creates a problem; support_free_all() frees it and the results of the functions below. `hidden` masks every
+ * key of the first sequence, and `additive` masks every fifth row of the additive matrix. */
 struct attention_problem support_attention_problem(const struct attention_shape *shape, uint64_t seed);
 
 /* Copies values (NULL: NaN) to a device. With `views`, the tensor starts at column 3 of a wider tensor, whose
@@ -40,15 +40,15 @@ struct attention_problem support_attention_problem(const struct attention_shape 
 struct clf__tensor support_attention_operand(struct clf_device *device, int views, int rows, int columns,
                                              const float *values);
 
-/* Returns the arguments of an attention for a problem, with memory for partial sums, but without scratch
+/* Returns the arguments of an attention call for a problem, with memory for partial sums, but without scratch
  * memory and maps. */
 struct clf__attention_call support_attention_call(struct clf_device *device,
                                                   const struct attention_problem *problem);
 
-/* Copies the keys to a device in their type. */
+/* Copies the keys to a device, in key_type. */
 struct clf__tensor support_attention_keys(struct clf_device *device, const struct attention_problem *problem);
 
-/* Runs the attention with the operands of the problem; returns the output. */
+/* Runs attention with the operands of the problem and returns the output. */
 float *support_attention_run(struct clf_device *device, const struct attention_problem *problem,
                              const struct clf__attention_call *call);
 

@@ -17,7 +17,7 @@ struct clf_recipe *digits_recipe(const char *folder);
 /* Sets a key of the recipe to one value; the test fails if the value is rejected. */
 void digits_set(struct clf_recipe *recipe, const char *name, const char *value);
 
-/* The arguments that the callbacks of a run received. */
+/* The arguments that the callbacks received during a run. */
 enum { DIGITS_UPDATES = 4096, DIGITS_VALIDATIONS = 256 };
 struct digits_log {
     struct clf_train_start start;
@@ -52,7 +52,7 @@ clf_status digits_train(const char *output, struct digits_log *log);
 
 int digits_has_file(const char *folder, const char *name);
 int digits_has_checkpoint(const char *output, int update);
-/* Fails unless the updates of `log` equal, bit for bit, the updates of `whole` from number `first` on. */
+/* Fails unless the updates of `log` equal, bit for bit, the updates of `whole` starting at number `first`. */
 void digits_assert_same_updates(const struct digits_log *log, const struct digits_log *whole, int first);
 
 #endif

@@ -38,7 +38,7 @@ void support_check_gradient(const struct support_function *function, struct clf_
     size_t count = (size_t)x.rows * (size_t)x.columns;
     float *values = support_read(x);
     double *expected = support_array(count, sizeof *expected);
-    size_t stride = support_small() ? 7 : 1; /* slow devices check a sample of the elements */
+    size_t stride = support_small() ? 7 : 1; /* in the short tier, only every seventh element is checked */
     for (size_t i = 0; i < count; i++) {
         expected[i] = (double)gradient[i];
         if (i % stride == 0) {

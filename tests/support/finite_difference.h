@@ -4,8 +4,8 @@
 
 #include "support/support.h"
 
-/* A function of tensors on a device: forward() computes y from the inputs. Its derivative is taken of the sum
- * of dy * y in double precision, where dy has the size of y. */
+/* A function of tensors on a device: forward() computes y from the inputs. The differentiated value is the
+ * sum of dy * y in double precision, where dy has the size of y. */
 struct support_function {
     void (*forward)(void *context);
     void *context;

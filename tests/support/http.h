@@ -8,8 +8,8 @@
 #define FORM_TYPE "application/x-www-form-urlencoded"
 
 struct http_answer {
-    int status; /* 0: the connection was closed without an answer */
-    char bytes[1 << 16];
+    int status; /* 0: the connection was closed without a response */
+    char bytes[1 << 20];
     const char *body;
 };
 
@@ -21,7 +21,7 @@ struct http_server {
 void http_pause(void);
 /* Starts the command on any free port and reads the port from its standard error. */
 struct http_server http_start(const char *flags);
-/* Sends the process a signal; returns its exit status. */
+/* Sends a signal to the server; returns the server's exit status. */
 int http_stop(struct http_server *server, int number);
 /* Returns a connection, or -1 if it is refused. */
 int http_connect(int port);
@@ -29,9 +29,30 @@ void http_send(int client, const char *bytes, size_t size);
 /* Reads to the end of the connection and closes it. */
 void http_receive(struct http_answer *answer, int client);
 void http_exchange(struct http_answer *answer, int port, const char *bytes, size_t size);
-/* `line` is method and path. */
+/* `line` is the method and the path. */
 void http_request(struct http_answer *answer, int port, const char *line, const char *type, const char *body);
-/* Begins a POST of a form to /translate, and returns when the server waits for its body. */
+/* A multipart form; a zeroed one is empty. Its bytes live until support_free_all(). */
+struct http_form {
+    char *bytes;
+    size_t size, capacity;
+};
+
+#define HTTP_FORM_TYPE "multipart/form-data; boundary=limit"
+
+void http_form_field(struct http_form *form, const char *name, const char *value);
+void http_form_file(struct http_form *form, const char *name, const char *file_name, const void *bytes,
+                    size_t size);
+/* Returns the whole request, with the end of the form. */
+struct http_form http_form_request(const struct http_form *form, const char *path);
+void http_form_post(struct http_answer *answer, int port, const char *path, const struct http_form *form);
+/* Returns the body of the last answer without the sizes of its chunks. */
+char *http_unchunked(const struct http_answer *answer);
+
+/* Returns a recording of noise: a WAV file whose samples begin at HTTP_WAV_HEADER. */
+enum { HTTP_WAV_HEADER = 44 };
+char *http_wav(double seconds, size_t *size);
+
+/* Begins to POST a form to /translate, and returns when the server waits for the body. */
 int http_begin(int port, const char *body);
 
 #endif

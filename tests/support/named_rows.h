@@ -1,5 +1,5 @@
-/* Adds tokens for ids that the tokenizer does not have, so that a search may generate them as transformers
- * does. */
+/* Adds tokens for ids that the tokenizer does not have, so that a search may generate them, as in
+ * transformers. */
 #ifndef CLF_TESTS_NAMED_ROWS_H
 #define CLF_TESTS_NAMED_ROWS_H
 

@@ -76,7 +76,7 @@ const char *process_model_copy(const char *model)
     return folder;
 }
 
-/* Protects spaces inside a folder's name from splitting. */
+/* Protects the spaces of a folder's path from being split. */
 static void keep_spaces(char *words, const char *folder)
 {
     size_t size = strlen(folder);
@@ -122,9 +122,10 @@ static void split(char **argv, const struct process *process, const char *argume
 void process_set_environment(void)
 {
     setenv("XDG_CACHE_HOME", CLF_BUILD_FOLDER "/test-cache", 0);
-    /* PoCL uses the same variable: its own cache stays in place when a test moves clformer's. */
+    /* PoCL also uses XDG_CACHE_HOME; with this variable, its cache stays in place when a test moves
+     * clformer's. */
     setenv("POCL_CACHE_DIR", process_format("%s/pocl", getenv("XDG_CACHE_HOME")), 0);
-    /* Leaks in PoCL's compiler are not clformer's. */
+    /* Ignores leaks in PoCL's compiler. */
     setenv("LSAN_OPTIONS", "print_suppressions=0:suppressions=" CLF_SOURCE_FOLDER "/tests/support/leaks.txt",
            0);
 }
@@ -159,7 +160,8 @@ static FILE *open_temporary(void)
     return file;
 }
 
-/* Opens a pipe whose ends are closed when the child executes the command; -1 if not wanted. */
+/* Opens a pipe whose ends are closed when the child executes the command. Both ends are -1 if no pipe is
+ * wanted. */
 static void open_pipe(int ends[2], int wanted)
 {
     ends[0] = ends[1] = -1;
@@ -199,7 +201,7 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Prints the report of a sanitizer in the child: the status does not explain the failure. */
+/* Prints a sanitizer's report about the child, because the exit status does not explain the failure. */
 static void show_sanitizer(const char *errors)
 {
     if (strstr(errors, "Sanitizer") != NULL) {

@@ -26,34 +26,35 @@ struct process {
     const char *launcher;    /* words before the program, such as mpirun and its flags; may be NULL */
     const char *environment; /* one additional "NAME=value"; may be NULL */
     const char *output_path; /* redirects standard output; may be NULL */
-    int keeps_kernels;       /* clformer's kernel cache is enabled, not only the driver's */
+    int keeps_kernels;       /* 1: clformer's kernel cache is enabled, in addition to the driver's */
     int has_closed_output;   /* standard output is a pipe without a reader */
-    int closed[3];           /* non-zero: standard input, output, error is closed */
+    int closed[3];           /* non-zero: standard input, output or error, respectively, is closed */
     int signal_when_started; /* signal to send after the first output on standard error, while the input is
                                 still open; 0: none */
 };
 
-/* Splits words in place at single spaces, but not in the paths of the source and build folders; "\x1f"
+/* Splits words in place at single spaces, but not inside the paths of the source and build folders; "\x1f"
  * becomes a space. Writes at most `most` words and a NULL to argv; returns the number of words. */
 int process_split(char **argv, int most, char *words);
 
-/* Returns a path without spaces to a library in build/tests: spaces separate the entries of LD_PRELOAD. */
+/* Returns a path to a library in build/tests that has no spaces, because spaces separate the entries of
+ * LD_PRELOAD. */
 const char *process_library(const char *name);
 
 /* Runs build/clformer, or `program`, with these arguments (split at single spaces; "\x1f" is a literal
  * space). Runs share kernels cached by the driver, in $XDG_CACHE_HOME or below the build folder. */
 struct process_result process_run(const struct process *process, const char *arguments);
 
-/* A command that runs in parallel with the test, which writes to its standard input and reads its output. */
+/* A command that runs in parallel with the test; the test writes its input and reads its output. */
 struct coprocess {
     int child, to, from;
-    char *received; /* output that is not returned yet */
+    char *received; /* output that has not been returned yet */
     size_t size;
     FILE *error_file; /* its standard error */
-    char *errors;     /* its standard error after it ended */
+    char *errors;     /* its standard error, after the command ended */
 };
 struct coprocess coprocess_start(const char *arguments);
-/* coprocess_start() with another program, launcher and environment. */
+/* Like coprocess_start(), with another program, launcher and environment. */
 struct coprocess coprocess_start_by(const struct process *process, const char *arguments);
 void coprocess_write(struct coprocess *coprocess, const char *text);
 /* Returns the next line with its newline; fails after five minutes. Freed by support_free_all(). */
@@ -79,7 +80,7 @@ const char *const *process_verbs(void);
 void process_assert_refused(const struct process_result *result, int status, const char *part,
                             const char *file, int line);
 
-/* Fails and prints the errors of the run unless it ended with 0 and this output. */
+/* Fails and prints the errors of the run unless its exit status is 0 and its output is `expected`. */
 #define assert_output(result, expected) process_assert_output(&(result), (expected), __FILE__, __LINE__)
 void process_assert_output(const struct process_result *result, const char *expected, const char *file,
                            int line);

@@ -7,7 +7,7 @@
 
 #include "support/support.h"
 
-/* Makes mpirun start more ranks than cores, as root if necessary, on this machine only. */
+/* Lets mpirun start more ranks than cores, and as root, on this machine only. */
 static void set_environment(void)
 {
     static const char *const settings[][2] = {
@@ -50,8 +50,8 @@ int ranks_cases(size_t count)
     return support_small() ? 1 : (int)count;
 }
 
-/* Open MPI leaks, and unloads its plug-ins before the sanitizer can name them. Leaks of clformer are found by
- * single-process tests. */
+/* Disables leak detection: Open MPI leaks memory, and unloads its plug-ins before the sanitizer can name
+ * them. Single-process tests find clformer's leaks. */
 static const char *without_leaks(void)
 {
     const char *options = getenv("ASAN_OPTIONS");

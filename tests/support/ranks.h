@@ -8,7 +8,8 @@
  * processes. */
 void ranks_need(void);
 
-/* Returns the number of cases to run: each takes seconds, so with $CLFORMER_TEST_SMALL only the first one. */
+/* Returns the number of cases to run: each case takes seconds, so only the first one with
+ * $CLFORMER_TEST_SMALL. */
 int ranks_cases(size_t count);
 
 /* Runs mpirun with `count` ranks of `program` (NULL: build/clformer). */

@@ -26,8 +26,8 @@ void spm_append_varint(struct bytes *bytes, uint64_t number);
 /* Appends a field that holds bytes. */
 void spm_append_field(struct bytes *bytes, uint64_t tag, const void *data, size_t size);
 
-/* Loads a model, then encodes and decodes a text. Sanitizers find reads beyond the end of the data, as it is
- * copied to a block of exactly its size. */
+/* Loads a model, then encodes and decodes a text. Copies the data to a block of exactly its size, so that
+ * sanitizers find reads beyond its end. */
 clf_status spm_use(const uint8_t *data, size_t size);
 
 /* A clf__token_function that adds the sizes of all tokens to the size_t `user`. */

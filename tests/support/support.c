@@ -49,8 +49,8 @@ static int shares_kernels(void)
     return getenv("CLFORMER_TEST_CACHE") != NULL;
 }
 
-/* Tests, and the commands they run, ignore the user's tuning. They also disable clformer's kernel cache, for
- * which PoCL compiles each kernel a second time; set_cache_home() enables it. */
+/* Tests, and the commands they run, ignore the user's tuning. They also disable clformer's kernel cache,
+ * because PoCL compiles each kernel a second time for it; set_cache_home() enables it. */
 __attribute__((constructor)) static void set_environment(void)
 {
     setenv("CLFORMER_TUNING", "off", 0);
@@ -67,8 +67,8 @@ int support_end(int failures)
     return failures;
 }
 
-/* Returns an open device whose options have the same effect, or NULL. Sharing it saves time, as PoCL compiles
- * kernels again for each device that a process opens. */
+/* Returns an open device whose options have the same effect, or NULL. Sharing devices saves time, because
+ * PoCL compiles kernels again for each device that a process opens. */
 static struct clf_device *find_same(const struct clf_device *device)
 {
     const struct clf__caps *caps = clf__device_caps(device);
@@ -85,8 +85,8 @@ static struct clf_device *find_same(const struct clf_device *device)
 
 static struct clf_device *device_of(struct clf_device_options options)
 {
-    /* Without the cache, tests cover the compiler of the driver, too. If a driver caches no kernels, the
-     * tests of a run share them through clformer's cache. */
+    /* Without the cache, tests also cover the driver's compiler. If a driver caches no kernels, the tests of
+     * a run share them through clformer's cache. */
     options.use_program_cache = shares_kernels();
     for (int i = 0; i < device_count; i++) {
         if (memcmp(&devices[i].options, &options, sizeof options) == 0) {
@@ -102,7 +102,7 @@ static struct clf_device *device_of(struct clf_device_options options)
         device = same;
     }
     /* Devices are never closed: an exit handler would run after the thread-local data of Oclgrind and PoCL's
-     * LLVM are destroyed, and crash. */
+     * LLVM has been destroyed, and would crash. */
     devices[device_count].options = options;
     devices[device_count].device = device;
     return devices[device_count++].device;
@@ -387,8 +387,7 @@ void support_colliding_word(char word[81], int i)
     /* one of two blocks at each of 16 positions */
     static const char blocks[6][2][6] = {{"1d18d", "d7038"}, {"4a0f5", "bec20"}, {"198eb", "52938"},
                                          {"19f8a", "89aa0"}, {"0789b", "489c8"}, {"289db", "67828"}};
-    for (int place = 0; place < 16; place++) { /* from the fourth block on, the hash repeats every three
-                                                  blocks */
+    for (int place = 0; place < 16; place++) { /* after block 3, the hash repeats every 3 blocks */
         memcpy(word + 5 * place, blocks[place < 3 ? place : 3 + place % 3][i >> place & 1], 5);
     }
     word[80] = '\0';

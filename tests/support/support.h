@@ -23,8 +23,8 @@ void support_assert_ok(clf_status status, const char *expression, const char *fi
 void support_assert_fails(clf_status actual, clf_status expected, const char *part, const char *expression,
                           const char *file, int line);
 
-/* Like cmocka's macro, but saves compiled kernels if tests share them. An exit handler would be too late, as
- * some drivers have shut down by then. */
+/* Like cmocka's macro, but saves compiled kernels if tests share them. An exit handler would be too late,
+ * because some drivers have shut down by then. */
 #undef cmocka_run_group_tests
 #define cmocka_run_group_tests(tests, set_up, tear_down)                                                     \
     support_end(_cmocka_run_group_tests(#tests, tests, sizeof(tests) / sizeof *(tests), set_up, tear_down))
@@ -33,7 +33,7 @@ int support_end(int failures);
 /* Returns the device under test ($CLFORMER_DEVICE, or the default) in one kernel variant. It is opened once
  * and stays open. Other options come from the environment. */
 struct clf_device *support_device(clf_variant variant);
-/* support_device() with a GEMM backend and an attention algorithm. */
+/* Like support_device(), with a GEMM backend and an attention algorithm. */
 struct clf_device *support_device_with(clf_variant variant, clf_gemm gemm, clf_attention attention);
 
 /* Returns a device with native GEMM and fused attention at an instruction set level. */
@@ -46,7 +46,7 @@ struct clf_device *support_matrix_device(void);
 int support_first_variant(void);
 int support_last_variant(void);
 
-/* Runs a body once per kernel variant. */
+/* Runs the loop body once per kernel variant. */
 #define FOR_EACH_VARIANT(device)                                                                             \
     for (int support_variant = support_first_variant(); support_variant <= support_last_variant();           \
          support_variant++)                                                                                  \
@@ -56,7 +56,7 @@ int support_last_variant(void);
  * Oclgrind. Tests then use fewer and smaller sizes. */
 int support_small(void);
 
-/* Deterministic numbers: uniform in [-1, 1), and integers in [0, bound). */
+/* A generator of deterministic numbers: uniform in [-1, 1), and integers in [0, bound). */
 struct support_random {
     uint64_t state;
 };
@@ -69,7 +69,7 @@ float *support_uniform_array(struct support_random *random, size_t count, float 
  * teardown. */
 void *support_array(size_t count, size_t size);
 
-/* Creates a tensor that fills its buffer, with `values`, or with NaN (F32, F16) or INT32_MIN (I32) if NULL.
+/* Creates a tensor that fills its buffer, with `values`, or, if NULL, with NaN (F32, F16) or INT32_MIN (I32).
  * F16 values are passed and read as floats. */
 struct clf__tensor support_tensor(struct clf_device *device, enum clf__type type, int rows, int columns,
                                   const void *values);
@@ -79,8 +79,8 @@ float *support_read(struct clf__tensor tensor);
 float *support_round_halves(const float *values, size_t count);
 int32_t *support_read_integers(struct clf__tensor tensor);
 
-/* Fails unless ||actual - expected|| / ||expected|| <= tolerance without NaN in actual; reports the largest
- * difference. */
+/* Fails unless ||actual - expected|| / ||expected|| <= tolerance and no actual value is NaN; reports the
+ * largest difference. */
 #define assert_close(actual, expected, count, tolerance)                                                     \
     support_assert_close((actual), (expected), (count), (tolerance), __FILE__, __LINE__)
 void support_assert_close(const float *actual, const double *expected, size_t count, double tolerance,
@@ -89,8 +89,7 @@ void support_assert_close(const float *actual, const double *expected, size_t co
 void support_free_all(void);
 int support_teardown(void **state); /* support_free_all() as a cmocka teardown */
 
-/* Returns how often a kernel was launched on a profiling device since it was opened or its profile was
-   reset. */
+/* Returns the number of launches of a kernel since a profiling device was opened or its profile was reset. */
 int64_t support_launches(struct clf_device *device, const char *kernel);
 
 /* Returns <source>/tests/fixtures/<name>; borrowed until the next call. */
@@ -103,7 +102,7 @@ const char *support_temporary_folder(void);
 /* Returns a path in a new temporary folder; freed by support_free_all(). */
 char *support_temporary_path(const char *name);
 
-/* Writes word number i of 65,536 words with the same 32-bit FNV-1a hash. */
+/* Writes word `i` of 65,536 words with the same 32-bit FNV-1a hash. */
 void support_colliding_word(char word[81], int i);
 
 #endif

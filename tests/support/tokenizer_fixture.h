@@ -1,4 +1,4 @@
-/* Tokenizers of folders created by tests. */
+/* Tokenizers loaded from folders that tests create. */
 #ifndef CLF_TESTS_TOKENIZER_FIXTURE_H
 #define CLF_TESTS_TOKENIZER_FIXTURE_H
 

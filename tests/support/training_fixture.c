@@ -139,7 +139,7 @@ void training_fixture_step(struct clf__training *training, const struct training
     assert_ok(clf__training_update(training, &adam));
 }
 
-/* The first digit's id, after the special tokens. */
+/* The id of the first digit, after the special tokens. */
 enum { FIRST_DIGIT = 4 };
 
 struct clf__training_batch training_copies_make(struct training_copies *copies,

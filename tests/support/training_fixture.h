@@ -14,14 +14,13 @@ struct training_fixture {
     struct clf__training_batch batches[TRAINING_BATCHES];
     float scales[TRAINING_BATCHES];                          /* gradient scale of each batch */
     double losses[TRAINING_BATCHES], nlls[TRAINING_BATCHES]; /* per batch, with the stored model */
-    double curve[TRAINING_STEPS];                            /* losses before each step, alternating between
-                                                                batches */
+    double curve[TRAINING_STEPS]; /* loss before each step, alternating between the batches */
 };
 
 /* Loads a fixture; its memory is freed by support_free_all(). */
 struct training_fixture training_fixture_load(const char *name);
 
-/* Returns limits that every batch fits. */
+/* Returns limits that fit every batch. */
 struct clf__training_limits training_fixture_limits(const struct training_fixture *fixture);
 
 /* Returns Adam's parameters at a step, counted from 1. */
@@ -30,7 +29,7 @@ struct clf__adam training_fixture_adam(const struct training_fixture *fixture, i
 /* Runs one update: forward, backward, and Adam. */
 void training_fixture_step(struct clf__training *training, const struct training_fixture *fixture, int step);
 
-/* Pairs of random digits with target equal to source: labels are the digits and the end token. */
+/* Pairs of random digits whose target equals the source: labels are the digits and the end token. */
 enum { COPIES_PAIRS = 16, COPIES_DIGITS = 4, COPIES_LENGTH = COPIES_DIGITS + 1 };
 enum { COPIES_ROWS = COPIES_PAIRS * COPIES_LENGTH };
 

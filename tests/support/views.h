@@ -5,7 +5,7 @@
 #include "support/support.h"
 
 /* A view of a larger tensor, from row 1 and column 3 to the third column from the end. The elements outside
- * of the view are poison. */
+ * the view are poison. */
 struct support_view {
     struct clf__tensor tensor;
     struct clf__tensor whole;

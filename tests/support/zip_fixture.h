@@ -1,4 +1,4 @@
-/* Zip archives as written by torch.save(), and variants. */
+/* Zip archives like those written by torch.save(), and variants of them. */
 #ifndef CLF_TESTS_ZIP_FIXTURE_H
 #define CLF_TESTS_ZIP_FIXTURE_H
 

@@ -71,6 +71,19 @@ static void test_abbreviations(void **state)
           "Il cap. De Rosa.", "Vivo en 3.º B.", "El sol.");
     CHECK("На 88-й мин. Диденко забил. Вес 2,7 Гб. Пароль.", "На 88-й мин. Диденко забил.", "Вес 2,7 Гб.",
           "Пароль.");
+    CHECK("Le jeu. 4 mai. Take 2 caps. 3 times. Es kostet ab mind. € 20. Ende.", "Le jeu. 4 mai.",
+          "Take 2 caps. 3 times.", "Es kostet ab mind. € 20.", "Ende.");
+    CHECK("It crossed my mind. I left. C'est un jeu. 20000 joueurs.", "It crossed my mind.", "I left.",
+          "C'est un jeu.", "20000 joueurs.");
+    CHECK("Groups A and B. Paul won. Rechts, 4. Stock. In der Halle D. Einlass.", "Groups A and B.",
+          "Paul won.", "Rechts, 4. Stock.", "In der Halle D.", "Einlass.");
+    CHECK("Frankfurt a. d. O. Karl kam. Es dauert 5 Min. Essen gibt es. Dipl.-Kfm. Roth.",
+          "Frankfurt a. d. O.", "Karl kam.", "Es dauert 5 Min.", "Essen gibt es.", "Dipl.-Kfm. Roth.");
+    CHECK("Ref. 4, cant. 3, sent. 5. Cat. No. 7. See /proc. Paul.", "Ref. 4, cant. 3, sent. 5.",
+          "Cat. No. 7.", "See /proc.", "Paul.");
+    CHECK("Ver doc. 7 y 8. Room no. BC 12. Судья Орлов А. М. Защита молчит.", "Ver doc. 7 y 8.",
+          "Room no. BC 12.", "Судья Орлов А. М.", "Защита молчит.");
+    CHECK_ONE("L'A.C. Milan at 12 N. Main St. and McDonald's.");
     CHECK("Длина 5 см. Потом см. 5 и г. Омск.", "Длина 5 см.", "Потом см. 5 и г. Омск.");
 }
 
@@ -101,6 +114,11 @@ static void test_quotations(void **state)
           "It was late.");
     CHECK("「行く。帰る。」と言った。「はい。」「いいえ。」", "「行く。帰る。」と言った。", "「はい。」",
           "「いいえ。」");
+    CHECK("« Je pars. — Déjà ? » dit-il.", "« Je pars.", "— Déjà ? » dit-il.");
+    CHECK("「雨か」彼は言わない。「雨か」彼は言った。「雨」と彼。", "「雨か」", "彼は言わない。",
+          "「雨か」彼は言った。", "「雨」と彼。");
+    CHECK("「聞いた？」「聞いたよ。」すごい！すごい！と言う。", "「聞いた？」", "「聞いたよ。」",
+          "すごい！すごい！と言う。");
     CHECK("「誰？」と聞いた。「誰？」とても驚いた。", "「誰？」と聞いた。", "「誰？」", "とても驚いた。");
 }
 
@@ -218,8 +236,8 @@ static void test_lists(void **state)
 {
     (void)state;
     static const char *const languages[] = {"en", "de", "fr", "es", "it", "pt", "ru", "ja"};
-    static const char *const lists[] = {"first", "second", "third",   "fourth",
-                                        "fifth", "sixth",  "seventh", "eighth"};
+    static const char *const lists[] = {"first", "second",  "third",  "fourth", "fifth",
+                                        "sixth", "seventh", "eighth", "ninth"};
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
         struct counts counts = {0, 0, 0};
         for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {

@@ -59,7 +59,8 @@ static void test_bad_data_is_named(void **state)
     task.recipe = digits_recipe(task.data);
     digits_set(task.recipe, "max-source-length", "1");
     assert_fails(digits_train(digits_output(), task.logs), CLF_FORMAT, "train.source");
-    assert_non_null(strstr(clf_last_error(), "60 too long and 0 invalid; line 1: its lengths are "));
+    assert_non_null(
+        strstr(clf_last_error(), "60 too long and 0 invalid; line 1: its source and target lengths are "));
     /* The second file is missing, with and without --tokens. */
     for (int i = 0; i < 4; i++) {
         const char *output = digits_output(), *key = i < 2 ? "train" : "valid";

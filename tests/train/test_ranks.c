@@ -450,7 +450,7 @@ static void test_ranks_that_do_not_fit(void **state)
     const char *elsewhere = process_format("child %s %s/elsewhere %s/n none 0 micro-batches=2", place.folder,
                                            place.folder, place.folder);
     result = ranks_run_unlike(program, own, elsewhere);
-    check_refused(&result, "does not exist on this rank, but on rank 0; all ranks need the same folder");
+    check_refused(&result, "exists on rank 0 but not on this rank; all ranks need the same folder");
     assert_false(digits_has_file(place.folder, "unlike"));
 }
 

@@ -30,7 +30,7 @@ static struct clf_line line_of(const char *text)
     return (struct clf_line){.text = text, .size = strlen(text)};
 }
 
-/* Joins the tokens after the start token to a text. In SentencePiece tokens, "▁" marks the beginning of a
+/* Joins the tokens after the start token into a text. In SentencePiece tokens, "▁" marks the beginning of a
  * word. */
 static char *join_tokens(const struct clf_attention_maps *maps)
 {
@@ -140,7 +140,7 @@ static void print_about(FILE *file, const struct clf_model_info *model)
             model->decoder_heads, CLF_VERSION_STRING);
 }
 
-/* Prints the replacement of a name between two @ in attend.html. */
+/* Prints the text that replaces a name between two @ in attend.html. */
 static int print_field(FILE *file, const void *context, const char *name, size_t length)
 {
     const struct job *job = context;

@@ -1,4 +1,4 @@
-/* `clformer bench` without --stage: measures the devices one after the other. Each stage runs in a separate
+/* `clformer bench` without --stage: measures one device at a time. Each stage runs in a separate
  * process, so that a crash of the driver loses only one row, and memory is measured per stage. */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ struct run {
     const struct job *job;
     int job_index, job_count;
     int good_count, failed_count; /* rows of the job */
-    char reason[640];             /* why the last failed job failed */
+    char reason[640];             /* why the last job failed */
     const struct job *failed;     /* the last warm-up if it failed for this reason, else NULL */
 };
 
@@ -59,7 +59,7 @@ static int list_training(struct job *jobs, const char *precision)
     return 2;
 }
 
-/* The most important stages come first, in case a device runs out of time. */
+/* Lists all jobs of a device, the most important stages first, in case the time runs out. */
 static int list_jobs(struct job *jobs, char precisions[][16])
 {
     int count = 0, precision_count = 0;
@@ -239,7 +239,7 @@ static int run_or_leave_out(struct run *run, double seconds)
     }
     if (seconds <= 0) {
         snprintf(run->reason, sizeof run->reason, "skipped, because the time for this device was used up");
-        if (job->kind != JOB_WARM_UP) { /* the job after it records the reason */
+        if (job->kind != JOB_WARM_UP) { /* the next job records the reason */
             add_failure(run);
         }
         return EXIT_DONE;
@@ -285,7 +285,7 @@ static int measure_device(struct run *run, json_t *devices, const struct clf_dev
     return run_jobs(run);
 }
 
-/* Measures the devices that -d or the environment names, one after the other. */
+/* Measures the devices named by -d or the environment, one at a time. */
 static int measure_named(struct run *run, json_t *devices)
 {
     const struct flags *flags = &run->call->flags;

@@ -31,7 +31,7 @@ static const char help[] =
     "  encode     the encoder; counts source tokens\n"
     "  translate  translation from text to text; counts generated tokens, including the end token\n"
     "  score      scoring of each line as its own translation\n"
-    "  serve      one call for each line of a batch, from as many threads, which share a translator\n"
+    "  serve      one call for each line of a batch, each from its own thread, with a shared translator\n"
     "  transcribe transcription of a recording (--work) with a Whisper model at temperature 0; --batch N\n"
     "             transcribes N copies at once, and --min-length N --max-length N generates N tokens per\n"
     "             window\n"
@@ -51,7 +51,7 @@ static const char help[] =
     "  $ clformer bench --stage gemm --precision fp16 --shape 2048x512x512,64x512x512\n"
     "  $ clformer bench --stage encode -m base --work base/work.txt --tokens --batch 64 --json\n";
 
-/* Returns 1 if flags are set that apply only to a single stage. */
+/* Returns 1 if flags that apply only to a single stage are set. */
 static int names_case(const struct flags *flags)
 {
     return flags->batches != NULL || flags->beams != NULL || flags->shapes != NULL ||

@@ -10,7 +10,7 @@
 #include "timings/ops.h"
 #include "timings/timing.h"
 
-/* In the order of --stage. */
+/* The stages, in the order of the choices of --stage. */
 enum bench_stage {
     BENCH_ENCODE,
     BENCH_TRANSLATE,
@@ -50,24 +50,25 @@ struct bench_call {
     json_t *rows; /* rows of a stage for --html; NULL without it */
 };
 
-/* Times the cases of flags.stage and prints each result at once. Returns an exit status. */
+/* Times the cases of flags.stage and prints each result as soon as it is measured. Returns an exit status. */
 int bench_stage_run(struct bench_call *call);
-/* Parse "1,8,64", and "2048x512x512,..." with `sizes` sizes each. Return -1, or the exit status for a wrong
- * value. */
+/* Parse "1,8,64", and "2048x512x512,..." with `sizes` sizes each. Return -1 on success, or an exit status for
+ * an invalid value. */
 int bench_parse_numbers(struct bench_numbers *out, const char *flag, const char *list);
 int bench_parse_shapes(struct bench_shapes *out, const char *list, int sizes);
 
-/* One case of the stage "train", whose model was loaded in fp32: a step of the first `batch` lines. */
+/* Runs one case of the stage "train" with a model that was loaded in fp32: a step with the first `batch`
+ * lines. */
 int bench_train_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                     int batch);
-/* One case of the stage "step": alternates a greedy decoding step of the first `batch` lines with a stream
- * read. */
+/* Runs one case of the stage "step": alternates a greedy decoding step of the first `batch` lines with a
+ * stream read. */
 int bench_step_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                    int batch);
-/* Times the stage "transcribe" for each batch size and beam; the work is a recording. Returns an exit status.
- */
+/* Times the stage "transcribe" for each batch size and beam size; the work file is a recording. Returns an
+ * exit status. */
 int bench_transcribe_run(struct bench_call *call);
-/* Times the stages "ops", "gemm" and "attention", which need no model. Returns an exit status. */
+/* Times the stage "ops", "gemm" or "attention", which need no model. Returns an exit status. */
 int bench_ops_run(struct bench_call *call);
 
 /* Times the stage "start", with warm and with empty caches. Returns an exit status. */
@@ -104,15 +105,15 @@ struct bench_case {
 int bench_end_case(const struct bench_call *call, const struct bench_case *one, clf_status status,
                    json_t *row);
 
-/* Measures every device, or those that flags.device or $CLFORMER_DEVICE names, and prints the report. Returns
- * an exit status. */
+/* Measures every device, or the devices named by flags.device or $CLFORMER_DEVICE, and prints the report.
+ * Returns an exit status. */
 int bench_all_run(struct bench_call *call);
-/* Merges the reports in the files that the operands name, and prints the result. Returns an exit status. */
+/* Merges the reports in the files named by the operands, and prints the result. Returns an exit status. */
 int bench_merge_run(struct bench_call *call);
 
 /* Returns the description of a device for a report, without rows. */
 json_t *bench_device_object(const struct bench_call *call, const struct clf_device_info *info);
-/* Writes the page of a single stage. Returns an exit status. */
+/* Writes a page with the rows of a single stage. Returns an exit status. */
 int bench_stage_page(const struct bench_call *call);
 
 /* Prints the report of the devices as a table, or as JSON with --json, and writes --html. Takes ownership
@@ -122,7 +123,7 @@ void bench_table(const json_t *devices);
 /* Writes a self-contained page. Returns an exit status. */
 int bench_page_write(const char *path, json_t *report);
 
-/* Return the description of the machine and the current time, for a report. */
+/* Return the description of the machine, and the current time, for a report. */
 json_t *bench_machine(void);
 json_t *bench_date(void);
 
@@ -130,7 +131,7 @@ json_t *bench_date(void);
 double bench_number(const json_t *row, const char *key);
 const char *bench_text(const json_t *row, const char *key);
 
-/* Prints a device's peak rates and ends the line; `fma` is the label of the first one. */
+/* Prints a device's peak rates and a newline; `fma` is the label of the first rate. */
 void bench_print_peaks(const char *fma, const json_t *peaks);
 
 /* Returns the memory of this process in bytes by its key in /proc/self/status: "VmHWM" (peak) or "RssAnon"

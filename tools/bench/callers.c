@@ -21,8 +21,8 @@ struct callers {
     int count;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    long long round; /* rounds that were started */
-    int working;     /* threads that have not finished the round */
+    long long round; /* number of rounds started */
+    int working;     /* number of threads that have not finished the round */
     int ends;
 };
 

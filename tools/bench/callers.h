@@ -1,4 +1,4 @@
-/* Threads that call one translator at the same time, with a line each. */
+/* Threads that call one translator at the same time, each with one line. */
 #ifndef CLF_TOOLS_BENCH_CALLERS_H
 #define CLF_TOOLS_BENCH_CALLERS_H
 
@@ -11,8 +11,8 @@ struct callers;
 clf_status callers_start(struct callers **out, struct clf_translator *translator,
                          const struct clf_line *lines, int count);
 
-/* Lets every thread translate its line and waits for all. Returns the first failure; *tokens: generated
- * tokens. */
+/* Lets every thread translate its line, and waits for all threads. Returns the first failure. *tokens: number
+ * of generated tokens. */
 clf_status callers_run(long long *tokens, struct callers *callers);
 
 /* Ends the threads; NULL is ignored. */

@@ -72,7 +72,7 @@ static int fits(const json_t *value, enum wanted wanted)
     }
 }
 
-/* Ends an error message with the invalid value. */
+/* Completes an error message with the invalid and the expected value. */
 static void report_misfit(const json_t *value, enum wanted wanted)
 {
     static const char *const types[] = {"an object", "a list", "text", NULL, NULL, "true", "false", "null"};
@@ -89,7 +89,8 @@ static void report_misfit(const json_t *value, enum wanted wanted)
     }
 }
 
-/* Returns an exit status. An error message names the file and the key in `place`. */
+/* Checks the values of an object. Returns an exit status; an error message names the file and the key in
+ * `place`. */
 static int check_keys(const char *path, const char *place, const json_t *object, const struct key *keys)
 {
     if (!json_is_object(object)) {
@@ -225,9 +226,9 @@ static int add_devices(json_t *devices, const char *name, json_t *report, int is
 }
 
 static const struct clf__json_limits limits = {1 << 24,
-                                               1 << 20}; /* a report of two devices has about 200 KB */
+                                               1 << 20}; /* a report of two devices is about 200 KB */
 
-/* Reads JSON. Reports a failure and returns NULL. */
+/* Reads JSON; returns NULL after reporting a failure. */
 static json_t *read_json(const char *path, const char *name)
 {
     char *text;

@@ -1,11 +1,11 @@
-/* The stages "ops", "gemm" and "attention": times ops and relates them to the peak rates of the device.
- */
+/* The stages "ops", "gemm" and "attention": times ops and compares them with the peak rates of the device. */
 #include "timings/ops.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "bench/bench.h"
+#include "shared/peaks.h"
 #include "shared/results.h"
 
 #define OP_SECONDS 0.1 /* duration of a case without --repeats, in seconds */
@@ -17,19 +17,16 @@ struct ops_job {
     int status;
 };
 
-/* Returns the peak rate for GEMM in a precision: that of dot products in this precision if the device has
- * them. */
+/* Returns the peak rate for GEMM in a precision: the rate of dot products in that precision if the device has
+ * them, else the rate of FMA. */
 static double peak_of(const struct ops_job *job, const struct op_result *result)
 {
     clf_precision precision =
         result->by_weights ? job->call->flags.model_options.precision : CLF_PRECISION_FP32;
-    double own = precision == CLF_PRECISION_INT8   ? job->peaks->int8_operations
-                 : precision == CLF_PRECISION_BF16 ? job->peaks->bf16_operations
-                                                   : 0;
-    return own > 0 ? own : job->peaks->fma_operations;
+    return peak_operations(job->peaks, precision);
 }
 
-/* Rates are those of the fastest repeat, like the peaks, because other work on the machine only adds time. */
+/* Like the peaks, rates come from the fastest repeat, because other work on the machine only adds time. */
 static int add_rates(json_t *row, const struct ops_job *job, const struct op_result *result)
 {
     double best = result->timing.best, peak = peak_of(job, result);
@@ -75,10 +72,7 @@ static int report_op(void *user, const struct op_result *result)
 static int report_peaks(struct ops_job *job)
 {
     json_t *row = bench_row(job->call, job->device, "peaks");
-    json_t *peaks =
-        json_pack("{s:f, s:f, s:f, s:f}", "fma_operations_per_second", job->peaks->fma_operations,
-                  "int8_operations_per_second", job->peaks->int8_operations, "bf16_operations_per_second",
-                  job->peaks->bf16_operations, "read_bytes_per_second", job->peaks->read_bytes);
+    json_t *peaks = peaks_object(job->peaks);
     int failed = json_object_update(row, peaks) != 0;
     json_decref(peaks);
     if (failed) {

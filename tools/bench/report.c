@@ -2,15 +2,12 @@
 
 #include "bench/bench.h"
 #include "shared/page.h"
+#include "shared/peaks.h"
 #include "shared/results.h"
-
-static const char *const peaks[] = {"fma_operations_per_second", "int8_operations_per_second",
-                                    "bf16_operations_per_second", "read_bytes_per_second"};
-enum { PEAKS = sizeof peaks / sizeof *peaks, FMA = 0, INT8, BF16, READ };
 
 /* Sets the peak rates to the best values of all processes, because other work on the machine only lowers
  * them. */
-static int set_peaks(json_t *device, double best[PEAKS])
+static int set_peaks(json_t *device, double best[PEAK_KINDS])
 {
     json_t *object = json_object();
     size_t index;
@@ -18,37 +15,42 @@ static int set_peaks(json_t *device, double best[PEAKS])
     int failed = object == NULL;
     json_array_foreach(json_object_get(device, "rows"), index, row)
     {
-        for (int i = 0; i < PEAKS && strcmp(bench_text(row, "work"), "peaks") == 0; i++) {
-            double value = bench_number(row, peaks[i]);
+        for (int i = 0; i < PEAK_KINDS && strcmp(bench_text(row, "work"), "peaks") == 0; i++) {
+            double value = bench_number(row, peak_kinds[i].key);
             best[i] = value > best[i] ? value : best[i];
         }
     }
-    for (int i = 0; i < PEAKS && !failed; i++) {
-        failed = json_object_set_new(object, peaks[i], json_real(best[i])) != 0;
+    for (int i = 0; i < PEAK_KINDS && !failed; i++) {
+        failed = json_object_set_new(object, peak_kinds[i].key, json_real(best[i])) != 0;
     }
     return json_object_set_new(device, "peaks", object) != 0 || failed;
 }
 
+static int peak_of_word(const char *precision)
+{
+    return strcmp(precision, "int8") == 0   ? PEAK_INT8
+           : strcmp(precision, "bf16") == 0 ? PEAK_BF16
+           : strcmp(precision, "fp16") == 0 ? PEAK_FP16
+                                            : PEAK_FMA;
+}
+
 /* Sets the fraction of the peak (roofline): the minimum time for the arithmetic or for the memory reads,
  * whichever is longer, divided by the measured time. It can exceed 1 if operands are in a cache. */
-static int set_share(json_t *row, const double best[PEAKS])
+static int set_share(json_t *row, const double best[PEAK_KINDS])
 {
-    double seconds = bench_number(row, "best_seconds"), arithmetic = best[FMA];
-    json_object_del(row,
-                    "share"); /* merged reports contain it; it is computed again from their peaks, if any */
+    double seconds = bench_number(row, "best_seconds"), arithmetic = best[PEAK_FMA];
+    json_object_del(row, "share"); /* in merged reports; recomputed from their peaks, if any */
     json_object_del(row, "bound");
-    if (strcmp(bench_text(row, "work"), "op") != 0 || !(seconds > 0) || !(best[FMA] > 0) ||
-        !(best[READ] > 0)) {
+    if (strcmp(bench_text(row, "work"), "op") != 0 || !(seconds > 0) || !(best[PEAK_FMA] > 0) ||
+        !(best[PEAK_READ] > 0)) {
         return 0;
     }
     if (json_is_true(json_object_get(row, "by_weights"))) {
-        int own = strcmp(bench_text(row, "precision"), "int8") == 0   ? INT8
-                  : strcmp(bench_text(row, "precision"), "bf16") == 0 ? BF16
-                                                                      : FMA;
-        arithmetic = best[own] > 0 ? best[own] : best[FMA];
+        int own = peak_of_word(bench_text(row, "precision"));
+        arithmetic = best[own] > 0 ? best[own] : best[PEAK_FMA];
     }
     double computing = bench_number(row, "operations") / arithmetic;
-    double reading = bench_number(row, "bytes") / best[READ];
+    double reading = bench_number(row, "bytes") / best[PEAK_READ];
     double least = computing > reading ? computing : reading;
     return json_object_set_new(row, "share", json_real(least / seconds)) != 0 ||
            json_object_set_new(row, "bound", json_string(computing > reading ? "arithmetic" : "reading")) !=
@@ -89,7 +91,7 @@ static int conclude(json_t *devices)
     int failed = 0;
     json_array_foreach(devices, index, device)
     {
-        double best[PEAKS] = {0};
+        double best[PEAK_KINDS] = {0};
         failed |= set_peaks(device, best);
         json_array_foreach(json_object_get(device, "rows"), at, row)
         {
@@ -116,7 +118,7 @@ int bench_report(const struct bench_call *call, json_t *devices)
         return status == EXIT_DONE ? printed : status;
     }
     if (call->flags.html == NULL ||
-        strcmp(call->flags.html, "-") != 0) { /* otherwise standard output gets the page */
+        strcmp(call->flags.html, "-") != 0) { /* otherwise the page goes to standard output */
         bench_table(devices);
     }
     json_decref(report);

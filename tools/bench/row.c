@@ -3,6 +3,8 @@
 
 #include "bench/bench.h"
 #include "runtime/device/caps.h"
+#include "runtime/tuning/levels.h"
+#include "shared/peaks.h"
 #include "shared/results.h"
 
 json_t *bench_row(const struct bench_call *call, const struct clf_device *device, const char *work)
@@ -10,11 +12,12 @@ json_t *bench_row(const struct bench_call *call, const struct clf_device *device
     char precision[16] = "";
     flags_choice(precision, sizeof precision, "precision", (int)call->flags.model_options.precision);
     const struct clf__caps *caps = clf__device_caps(device);
-    /* CLBlast supports only fp32 weights; other precisions use native kernels, whatever --gemm is */
+    /* CLBlast supports only fp32 weights; other precisions always use native kernels */
     int is_native =
         caps->gemm == CLF_GEMM_NATIVE || call->flags.model_options.precision != CLF_PRECISION_FP32;
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "engine", "clformer", "precision", precision,
-                     "work", work, "variant", caps->variant == CLF_VARIANT_CPU ? "cpu" : "gpu", "gemm",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "engine", "clformer", "precision", precision,
+                     "work", work, "variant", caps->variant == CLF_VARIANT_CPU ? "cpu" : "gpu",
+                     "instructions", clf__level_words[caps->level->name], "gemm",
                      is_native ? "native" : "clblast", "attention",
                      caps->attention == CLF_ATTENTION_FUSED ? "fused" : "batched", "tuned",
                      !clf__tuning_is_standard(&caps->tuning));
@@ -74,16 +77,16 @@ static void print_start(const json_t *row)
 
 void bench_print_peaks(const char *fma, const json_t *peaks)
 {
-    printf("%.1f GFLOP/s of %s, ", 1e-9 * bench_number(peaks, "fma_operations_per_second"), fma);
-    static const char *const kinds[] = {"int8", "bf16"};
-    for (int i = 0; i < 2; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "%s_operations_per_second", kinds[i]);
-        if (bench_number(peaks, key) > 0) {
-            printf("%.1f GOP/s of %s dot products, ", 1e-9 * bench_number(peaks, key), kinds[i]);
+    const char *before = "";
+    for (int i = 0; i < PEAK_KINDS; i++) {
+        double rate = bench_number(peaks, peak_kinds[i].key);
+        if (rate > 0) {
+            printf("%s%.1f %s of %s", before, 1e-9 * rate, peak_kinds[i].unit,
+                   i == PEAK_FMA ? fma : peak_kinds[i].label);
+            before = ", ";
         }
     }
-    printf("%.1f GB/s of reads\n", 1e-9 * bench_number(peaks, "read_bytes_per_second"));
+    putchar('\n');
 }
 
 static void print_peaks(const json_t *row)

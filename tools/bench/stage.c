@@ -79,7 +79,7 @@ static clf_status score(void *context)
     return status;
 }
 
-/* Each thread translates its line. */
+/* Lets each thread translate its line. */
 static clf_status serve(void *context)
 {
     struct stage_case *one = context;
@@ -109,7 +109,7 @@ static clf_status read_sources(struct stage_case *one)
     return CLF_OK;
 }
 
-/* Tokenizes the batch and creates a session of its size. Blank lines are skipped, as by clf_translate(). */
+/* Tokenizes the batch and creates a session of its size. Blank lines are skipped, as in clf_translate(). */
 static clf_status prepare_encode(struct stage_case *one, struct clf_model *model)
 {
     CLF__TRY(read_sources(one));
@@ -147,7 +147,7 @@ static void release_case(struct stage_case *one)
     clf_translator_free(one->translator);
 }
 
-/* Adds the maximum number of tokens and lines per batch to a row. The stage encode has no limits. */
+/* Adds the maximum number of tokens and lines per batch to a row. The stage encode has no such limits. */
 static int add_batch_size(json_t *row, const struct stage_case *one)
 {
     if (one->session != NULL) {
@@ -191,7 +191,7 @@ static clf_status measure(struct stage_case *one, struct timing *timing, const s
                           call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS, signals_interrupted);
 }
 
-/* Returns -1, or the exit status for a wrong call. */
+/* Returns -1 on success, or an exit status for invalid usage. */
 static int set_beam(struct bench_call *call, const struct setup *setup, int beam)
 {
     call->flags.beam = beam;
@@ -199,7 +199,7 @@ static int set_beam(struct bench_call *call, const struct setup *setup, int beam
     return flags_apply(&call->flags, setup->model);
 }
 
-/* Checks before measuring that the model supports every beam size and length. Returns an exit status. */
+/* Checks, before measuring, that the model supports every beam size and length. Returns an exit status. */
 static int check_search(struct bench_call *call, const struct setup *setup)
 {
     for (int i = 0; i < call->beams.count; i++) {

@@ -1,13 +1,13 @@
-/* Times a decoding step relative to a stream read: the time of a step with few rows is limited by reading the
- * weights. */
+/* Times a decoding step relative to a stream read: most of the time of a step with few rows is spent on
+ * reading the weights. */
 #include "bench/bench.h"
 #include "model/model.h"
 #include "model/transformer.h"
 #include "open/peak.h"
 #include "shared/progress.h"
 
-/* Target tokens of a short and of a long translation, and the number of calls of each per round. The fastest
- * call is used, because other work on the machine only adds time. */
+/* Target tokens of a short and a long translation, and the number of calls per round for each of them. The
+ * fastest call is used, because other work on the machine only adds time. */
 enum { SHORT_TARGET = 1, LONG_TARGET = 33, CALLS = 3 };
 
 struct step_case {
@@ -26,7 +26,8 @@ static double linear_bytes(const struct clf__linear *linear)
                                      clf__weight_outputs(weight), clf__weight_inputs(weight));
 }
 
-/* Excludes the projections of cross-attention keys and values, which a step does not compute. */
+/* Returns the bytes of weights that a step reads. Excludes the projections of cross-attention keys and
+ * values, which a step does not compute. */
 static double count_weights(const struct clf__stack *decoder)
 {
     double bytes = linear_bytes(&decoder->projection);
@@ -54,7 +55,8 @@ static clf_status translate(double *seconds, double *steps, const struct step_ca
 }
 
 /* Measures the seconds per step, and the bytes per second of a stream read. Steps and reads alternate and get
- * equal time. The best of each is used, because other work on the machine only adds time. */
+ * equal time. The fastest step and the fastest read are used, because other work on the machine only adds
+ * time. */
 static clf_status run_round(double *step, double *read, const struct step_case *one)
 {
     double best[2] = {0, 0}, steps[2] = {0, 0}, rate;

@@ -19,7 +19,7 @@ struct side {
     int longest;
 };
 
-/* A batch in which each line is its own translation. */
+/* A training batch in which each line is its own translation. */
 struct train_case {
     struct clf_device *device;
     struct clf__training *training;

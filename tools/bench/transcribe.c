@@ -1,4 +1,4 @@
-/* Times the transcription of a recording by batch and beam, without loading and compilation. */
+/* Times the transcription of a recording per batch size and beam size, without loading and compilation. */
 #include <clformer/transcriber.h>
 
 #include <math.h>

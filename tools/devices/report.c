@@ -18,8 +18,9 @@
 #include "runtime/program/report.h"
 #include "runtime/tuning/levels.h"
 #include "shared/command.h"
+#include "shared/peaks.h"
 
-/* Returns a text, or "" if it is not UTF-8. */
+/* Returns a JSON string, "" if the text is not UTF-8. */
 static json_t *text_of(const char *text)
 {
     json_t *string = json_string(text);
@@ -102,7 +103,7 @@ static clf_status run(struct clf_device *device, const struct clf__buffer *sums,
     return clf__launch(device, &launch);
 }
 
-/* Measures the time per small launch: on the host until it is enqueued, and until it has finished. */
+/* Measures, on the host, the time per small launch until the launch is enqueued and until it has finished. */
 static clf_status time_launches(json_t *object, const char *name, struct clf_device *device,
                                 const struct clf__buffer *sums, unsigned without)
 {
@@ -124,7 +125,7 @@ static clf_status time_launches(json_t *object, const char *name, struct clf_dev
     return CLF_OK;
 }
 
-/* Times a launch of some hundredths of a second by the clocks of the device and of the host. */
+/* Times a launch of a few hundredths of a second with the device's clock and with the host's clock. */
 static clf_status compare_clocks(json_t *object, struct clf_device *device, const struct clf__buffer *sums)
 {
     double wall = 0.0;
@@ -172,11 +173,7 @@ static clf_status measure_peaks(json_t *object, struct clf_device *device)
 {
     const struct clf_device_peaks *peaks;
     CLF__TRY(clf_device_measure_peaks(&peaks, device));
-    json_object_set_new(object, "peaks",
-                        json_pack("{s:f, s:f, s:f, s:f}", "fma_operations_per_second", peaks->fma_operations,
-                                  "int8_operations_per_second", peaks->int8_operations,
-                                  "bf16_operations_per_second", peaks->bf16_operations,
-                                  "read_bytes_per_second", peaks->read_bytes));
+    json_object_set_new(object, "peaks", peaks_object(peaks));
     return CLF_OK;
 }
 

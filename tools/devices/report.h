@@ -1,4 +1,4 @@
-/* `clformer devices --report`: describes devices that the developers do not have. */
+/* `clformer devices --report`: describes devices that the developers cannot access. */
 #ifndef CLF_TOOLS_DEVICES_REPORT_H
 #define CLF_TOOLS_DEVICES_REPORT_H
 

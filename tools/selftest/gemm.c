@@ -13,8 +13,8 @@
 #include "reference/top_k.h"
 #include "selftest/selftest.h"
 
-/* Makes rows of small integers that no precision rounds. Each row includes 127 and -127, so that its int8
- * scale is 1. */
+/* Makes rows of small integers, which every precision represents exactly. Each row includes 127 and -127, so
+ * that its int8 scale is 1. */
 static float *whole_rows(struct trial *trial, int rows, int columns)
 {
     float *values = trial_array(trial, (size_t)rows * (size_t)columns, sizeof *values);
@@ -34,7 +34,7 @@ static float *exact_rows(struct trial *trial, int rows, int columns)
                : whole_rows(trial, rows, columns);
 }
 
-/* y = relu(0.5 x Wᵀ + bias) + residual */
+/* Checks y = relu(0.5 x Wᵀ + bias) + residual. */
 static void product(struct trial *trial, int rows, int outputs, int inputs)
 {
     size_t count = (size_t)rows * (size_t)outputs;
@@ -67,7 +67,7 @@ static void gemm(struct trial *trial)
     }
 }
 
-/* dx = 0.5 dy W + residual in place, and twice dW += 0.5 dyᵀ x. */
+/* Checks dx = 0.5 dy W + residual in place, and dW += 0.5 dyᵀ x, twice. */
 static void gradient(struct trial *trial, int rows, int outputs, int inputs)
 {
     size_t x_count = (size_t)rows * (size_t)inputs, w_count = (size_t)outputs * (size_t)inputs;
@@ -102,8 +102,8 @@ static void gradients(struct trial *trial)
     }
 }
 
-/* Top-k after the output projection; the last row has banned ids. The operands are integers, so the logits
- * are exact and many are equal; equal logits must be ordered by id. */
+/* Checks top-k after the output projection; the last row has banned ids. The operands are integers, so the
+ * logits are exact and many are equal; equal logits must be ordered by id. */
 enum { PROJECTED = 9, VOCABULARY = 1300, D_MODEL = 40, CANDIDATES = 8, BANNED = 3 };
 static const int32_t banned_ids[BANNED] = {0, 77, VOCABULARY - 1};
 static const int32_t banned_offsets[PROJECTED + 1] = {[PROJECTED] = BANNED};
@@ -212,7 +212,8 @@ static void batched_products(struct trial *trial)
 enum { HEADS = 2, WIDTH = 24, COLUMNS = HEADS * WIDTH, SEQUENCES = 2 };
 static const float score_scale = 0.25f;
 
-/* Two sequences of different lengths, with and without a causal mask; the second one has masked keys. */
+/* Checks two sequences of different lengths, with and without a causal mask; the second sequence has masked
+ * keys. */
 static void attend(struct trial *trial, const int32_t *ranges, int causal)
 {
     int rows = ranges[4] + ranges[5], keys = ranges[6] + ranges[7];
@@ -269,7 +270,7 @@ static void attention(struct trial *trial)
     attend(trial, cross, 0);
 }
 
-/* Attention weights of two sequences with few queries: the mean probability over all heads. */
+/* Checks attention weights, the mean probability over all heads, of two sequences with few queries. */
 static void attention_weights(struct trial *trial)
 {
     enum { ROWS = 5, KEYS = 103, MOST_QUERIES = 3, MOST_KEYS = 70 };
@@ -308,7 +309,7 @@ static void attention_weights(struct trial *trial)
     trial_compare(trial, y, expected);
 }
 
-/* Attention within a window, compared with attention under a mask. */
+/* Compares attention within a window with attention under a mask. */
 static void local_attention(struct trial *trial)
 {
     enum { ROWS = 45, MOST = 40, RADIUS = 7, REACH = 5 };
@@ -349,7 +350,7 @@ static void local_attention(struct trial *trial)
     trial_compare(trial, y, expected);
 }
 
-/* Makes numbers that a cache of the type represents exactly. */
+/* Makes numbers that a cache of this type represents exactly. */
 static float *cached_numbers(struct trial *trial, enum clf__type type, size_t count, float scale)
 {
     float *values = trial_uniform(trial, count, scale);
@@ -359,7 +360,8 @@ static float *cached_numbers(struct trial *trial, enum clf__type type, size_t co
     return values;
 }
 
-/* Steps of one hypothesis in cache row 1: cached attention compared with attention over the whole history. */
+/* Decodes steps of one hypothesis in cache row 1, and compares cached attention with attention over the whole
+ * history. */
 static void attention_steps(struct trial *trial, enum clf__type type)
 {
     enum { STEPS = 5, CACHE_ROWS = 2 };

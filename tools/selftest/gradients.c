@@ -60,7 +60,7 @@ static void read_operand(struct trial *trial, const struct operand *operand, flo
     }
 }
 
-/* (f(x + h) - f(x - h)) / 2h for one element, with h rounded to fp32 */
+/* Returns (f(x + h) - f(x - h)) / 2h for one element, with h rounded to fp32. */
 static double slope(struct trial *trial, const struct function *function, const struct operand *x,
                     float *values, int element, double h)
 {
@@ -260,7 +260,7 @@ static void embedding_forward(struct trial *trial, const void *op)
     RUN(trial, clf__positions_forward(l->y, l->y, l->table, l->ids));
 }
 
-/* Word embeddings and learned positions with the same values. */
+/* Checks word embeddings and learned positions with the same values. */
 static void embeddings(struct trial *trial)
 {
     enum { N = 6, V = 5, C = 17 };
@@ -298,7 +298,7 @@ static void attention_forward(struct trial *trial, const void *op)
     RUN(trial, clf__attention_forward(l->y, l->q, l->k, l->v, &l->call));
 }
 
-/* Two causal sequences with dropout of the attention weights. */
+/* Checks two causal sequences with dropout of the attention weights. */
 static void attention(struct trial *trial)
 {
     enum {
@@ -381,7 +381,7 @@ static void dropout(struct trial *trial)
     trial_compare(trial, in, expected);
 }
 
-/* Three Adam steps, and the sum of squares of the last gradient. */
+/* Checks three Adam steps, and the sum of squares of the last gradient. */
 static void optimizer(struct trial *trial)
 {
     enum { N = 40001 };
@@ -436,7 +436,7 @@ static void unfold_forward(struct trial *trial, const void *op)
     RUN(trial, clf__unfold_forward(u->y, u->x, u->width, u->step));
 }
 
-/* An odd number of rows, so that the last output row of a convolution extends beyond the end. */
+/* With an odd number of rows, the last output row of a convolution extends beyond the end of the input. */
 static void convolutions(struct trial *trial)
 {
     enum { R = 7, C = 19, W = 3 };
@@ -451,7 +451,7 @@ static void convolutions(struct trial *trial)
     }
 }
 
-/* The error of the differences is about 1e-5. */
+/* The finite differences have an error of about 1e-5. */
 const struct check selftest_gradient_checks[] = {
     {"gradients: norms", 0, CLF__PRECISION_FP32, 1e-3, norms},
     {"gradients: activations", 0, CLF__PRECISION_FP32, 1e-3, activations},

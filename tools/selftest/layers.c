@@ -1,5 +1,5 @@
-/* Checks of a decoder layer with one new token per row. For a few rows, some devices run it in a single
- * launch. */
+/* Checks of a decoder layer with one new token per row. For a few rows, some devices run the layer in a
+ * single launch. */
 #include <string.h>
 
 #include "math/layers/layer.h"
@@ -94,7 +94,7 @@ static void attend(float *context, const float *query, const float *keys, const 
     }
 }
 
-/* Each row attends to its cache row up to its own position. */
+/* Computes attention of each row to its cache row, up to the row's position. */
 static void attend_history(float *context, const float *projected, const struct step *step)
 {
     float query[ROWS * KEYS], keys[ROWS * POSITIONS * KEYS], values[ROWS * POSITIONS * VALUES];
@@ -225,8 +225,8 @@ static void place_step(struct device_step *out, struct trial *trial, const struc
     RUN(trial, clf__decoder_layers_store_addresses(&out->addresses, layer, &out->state, &out->call.memory));
 }
 
-/* Runs the layer with one launch per op, and in a single launch if the device supports it. Each run writes
- * the keys and values of the step again. */
+/* Runs the layer with one launch per op, or with in_one 1 in a single launch if the device supports it. Each
+ * run writes the keys and values of the step again. */
 static void run_layer(struct trial *trial, const struct clf__layer *layer, struct device_step *device_step,
                       const struct step *step, int in_one)
 {
@@ -235,7 +235,7 @@ static void run_layer(struct trial *trial, const struct clf__layer *layer, struc
     RUN(trial, clf__decoder_layers_forward(layer, 1, &device_step->workspace, &device_step->call));
 }
 
-/* Compares the device with the formulas. */
+/* Compares the results of the device with the formulas. */
 static void decoder_layer(struct trial *trial)
 {
     struct step step = make_step(trial);
@@ -253,7 +253,7 @@ static void decoder_layer(struct trial *trial)
     clf__layer_free(&layer);
 }
 
-/* Compares the single launch with one launch per op, bit for bit. */
+/* Checks that a single launch and one launch per op give bit-identical results. */
 static void decoder_layer_rounded(struct trial *trial)
 {
     for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_INT8; precision++) {

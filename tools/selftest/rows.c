@@ -122,7 +122,7 @@ static void activations(struct trial *trial)
 static void positions(struct trial *trial)
 {
     enum { C = 65, TABLE = 9 };
-    static const int32_t at[ROWS] = {0, 8, 3, 3, TABLE}; /* the last row is outside of the table */
+    static const int32_t at[ROWS] = {0, 8, 3, 3, TABLE}; /* the last row is outside the table */
     float *x = trial_uniform(trial, ROWS * C, 2.0f), *table = trial_uniform(trial, TABLE * C, 1.0f);
     double expected[ROWS * C];
     for (int i = 0; i < ROWS * C; i++) {
@@ -139,7 +139,7 @@ static void positions(struct trial *trial)
 static void embedding(struct trial *trial)
 {
     enum { V = 75 };
-    static const int32_t ids[ROWS] = {0, 74, 31, 64, V}; /* the last id is not a row */
+    static const int32_t ids[ROWS] = {0, 74, 31, 64, V}; /* the last id has no row */
     for (int i = 0; i < WIDTHS; i++) {
         int columns = widths[i];
         float *matrix = trial_uniform(trial, V * (size_t)columns, 1.0f);
@@ -157,7 +157,7 @@ static void embedding(struct trial *trial)
     }
 }
 
-/* Values, ids and statistics of two rows; the second row has banned ids. */
+/* Checks values, ids and statistics of two rows; the second row has banned ids. */
 static void top_k(struct trial *trial)
 {
     enum { V = 4097, K = 8, BANNED = 3, R = 2 };
@@ -185,7 +185,7 @@ static void top_k(struct trial *trial)
     trial_compare_ids(trial, ids, expected_ids);
 }
 
-/* Two samples of one row and one sample of another row, each drawn from two ranges. */
+/* Checks two samples of one row and one sample of another row, each drawn from two ranges. */
 static void drawing(struct trial *trial)
 {
     enum { V = 4097, R = 2, M = 2, D = 3 };
@@ -244,8 +244,8 @@ static void recurrent(struct trial *trial)
     }
 }
 
-/* Compares two steps of one hypothesis, a sequence of two rows, and gates with formulas in double precision.
- */
+/* Compares two steps of one hypothesis, a sequence of two rows, and gates with the formulas in double
+ * precision. */
 static void average(struct trial *trial)
 {
     enum { STEPS = 2 };
@@ -281,7 +281,7 @@ static void average(struct trial *trial)
     }
 }
 
-/* Sums of segments, one of which is empty. */
+/* Checks sums of segments, one of which is empty. */
 static void segment_sums(struct trial *trial)
 {
     enum { SEGMENTS = 3 };
@@ -304,7 +304,7 @@ static void segment_sums(struct trial *trial)
     }
 }
 
-/* Logits of two rows with different words. */
+/* Checks the logits of two rows with different words. */
 static void shortlist(struct trial *trial)
 {
     enum { V = 75, LISTED = 9, R = 2, C = 6 };
@@ -332,7 +332,7 @@ static void shortlist(struct trial *trial)
     }
 }
 
-/* Frames of noise, then the same frames scaled. */
+/* Checks frames of noise, and the same frames scaled. */
 static void log_mel_frames(struct trial *trial)
 {
     enum { SAMPLES = 1000, FRAMES = 6, BANDS = 80 };

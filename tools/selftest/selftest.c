@@ -25,7 +25,7 @@ struct setting {
     const char *gemm_word;
     clf_attention attention;
     const char *attention_word;
-    int uses; /* only checks that use one of these run; -1: all checks */
+    int uses; /* only checks that use one of these settings run; -1: all checks */
 };
 static const struct setting settings[] = {
     {CLF_GEMM_NATIVE, "native", CLF_ATTENTION_FUSED, "fused", -1},
@@ -34,7 +34,7 @@ static const struct setting settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, NATIVE_FUSED = 0, NATIVE_BATCHED, CLBLAST_BATCHED };
 
-/* Numbers of checks; a check is counted in every setting in which it runs. */
+/* Numbers of finished checks and of all checks; a check is counted in every setting in which it runs. */
 struct count {
     int done, all;
     struct progress progress;
@@ -84,8 +84,7 @@ static const struct check *check_at(int index)
     return NULL;
 }
 
-/* Returns 1 if a check runs in a setting. A check runs only once in settings that make no difference to it.
- */
+/* Returns 1 if a check runs in a setting. A check is not repeated in settings that do not affect it. */
 static int is_run(const struct setting *setting, const struct check *check)
 {
     int is_elsewhere = setting->uses >= 0 && (check->uses & setting->uses) == 0;
@@ -182,7 +181,7 @@ static int run_variant(struct outcome *outcome, struct count *count, const struc
     return EXIT_DONE;
 }
 
-/* Writes the flags of a setting without failures. Returns 0 if there is none. */
+/* Writes the flags of a setting without failures. Returns 0 if there is no such setting. */
 static int find_flags(char *flags, size_t size, const struct outcome *outcomes)
 {
     for (int variant = CLF_VARIANT_CPU; variant <= CLF_VARIANT_GPU; variant++) {

@@ -8,7 +8,7 @@
 
 #include "math/tensor/tensor.h"
 
-/* State of a running check. The first failing call ends it: see RUN(). */
+/* State of a running check. The first failing call ends the check: see RUN(). */
 struct trial {
     struct clf_device *device;
     enum clf__precision precision; /* precision of the weights of the check */
@@ -21,7 +21,7 @@ struct trial {
     int array_count, buffer_count, weight_count;
 };
 
-/* Calls the library unless a call has failed already. */
+/* Calls the library unless an earlier call has failed. */
 #define RUN(trial, expression)                                                                               \
     do {                                                                                                     \
         if ((trial)->status == CLF_OK) {                                                                     \
@@ -40,11 +40,12 @@ int trial_integer(struct trial *trial, int bound);
 struct clf__tensor trial_tensor(struct trial *trial, enum clf__type type, int rows, int columns,
                                 const void *values);
 struct clf__tensor trial_floats(struct trial *trial, int rows, int columns, const float *values);
-/* Creates a weight of trial->precision with these values; NULL after a failure. */
+/* Creates a weight in trial->precision with these values; NULL after a failure. */
 struct clf__weight *trial_weight(struct trial *trial, int outputs, int inputs, const float *values);
-/* Creates a zero weight that training updates and uses in trial->precision. */
+/* Creates a zero weight for training, with GEMM in trial->precision. */
 struct clf__weight *trial_zero_weight(struct trial *trial, int outputs, int inputs);
-/* Updates the largest relative error with ||actual - expected|| / ||expected||; NaN is the largest. */
+/* Updates the largest relative error with ||actual - expected|| / ||expected||; NaN counts as the largest
+ * error. */
 void trial_compare(struct trial *trial, struct clf__tensor actual, const double *expected);
 /* Compares a tensor of I32; any difference is an infinite error. */
 void trial_compare_ids(struct trial *trial, struct clf__tensor actual, const int32_t *expected);

@@ -1,6 +1,9 @@
 #include "serve/client.h"
 
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -10,16 +13,17 @@ static const double SECONDS_BETWEEN_CHECKS = 0.05;
 static _Thread_local struct {
     int socket; /* -1: none */
     int is_gone;
-    double next_check;
+    double next_check, end;
 } client = {.socket = -1};
 
-void client_set(struct MHD_Connection *connection)
+void client_set(struct MHD_Connection *connection, double seconds)
 {
     const union MHD_ConnectionInfo *info =
         connection != NULL ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
     client.socket = info != NULL ? info->connect_fd : -1;
     client.is_gone = 0;
     client.next_check = clf__seconds() + SECONDS_BETWEEN_CHECKS;
+    client.end = clf__seconds() + seconds;
 }
 
 int client_is_gone(void)
@@ -32,4 +36,22 @@ int client_is_gone(void)
         client.next_check = now + SECONDS_BETWEEN_CHECKS;
     }
     return client.is_gone;
+}
+
+int client_is_late(void)
+{
+    return client.socket >= 0 && clf__seconds() >= client.end;
+}
+
+void client_address(char *out, size_t size, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *address = info != NULL ? info->client_addr : NULL;
+    size_t length = address != NULL && address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                                      : sizeof(struct sockaddr_in);
+    if (address == NULL ||
+        getnameinfo(address, (socklen_t)length, out, (socklen_t)size, NULL, 0, NI_NUMERICHOST) != 0) {
+        snprintf(out, size, "unknown");
+    }
 }

@@ -7,10 +7,14 @@
 /* Status of a request whose client is gone, for the log and the metrics, as in nginx. */
 enum { CLIENT_IS_GONE = 499 };
 
-/* Sets the client of this thread; NULL: none. */
-void client_set(struct MHD_Connection *connection);
+/* Sets the client of this thread, and the time for its request; NULL: none. */
+void client_set(struct MHD_Connection *connection, double seconds);
 /* Returns 1 if the client of this thread has closed its connection, also if only for sending. Looks every 50
  * ms. */
 int client_is_gone(void);
+/* Returns 1 if the time for the request of this thread is over. */
+int client_is_late(void);
+/* Writes the address of a client, without its port. */
+void client_address(char *out, size_t size, struct MHD_Connection *connection);
 
 #endif

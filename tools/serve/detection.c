@@ -33,24 +33,24 @@ static int detect(struct detected_language out[DETECTOR_LANGUAGES], const json_t
     return count;
 }
 
-/* Finds a language of CLD2 in the model: by its code, another code of it, or else a variant. */
-static const struct language *find_language(const struct languages *languages, const char *code)
+/* Finds a language of CLD2 among those of the models: by its code, another code of it, or else a variant. */
+static const struct language *find_language(const struct routes *routes, const char *code)
 {
     static const char *const others[][2] = {{"iw", "he"},           {"no", "nb"},      {"jw", "jv"},
                                             {"tl", "fil"},          {"zh", "zh-Hans"}, {"zh", "zh-Hant"},
                                             {"zh-Hant", "zh-Hans"}, {"pt", "pt-BR"}};
-    const struct language *language = languages_get(languages, code);
+    const struct language *language = routes_get(routes, code);
     for (size_t i = 0; i < sizeof others / sizeof *others && language == NULL; i++) {
-        language = strcmp(others[i][0], code) == 0 ? languages_get(languages, others[i][1]) : NULL;
+        language = strcmp(others[i][0], code) == 0 ? routes_get(routes, others[i][1]) : NULL;
     }
     return language;
 }
 
-/* Returns the code of the model, or else the code that LibreTranslate uses. */
-static const char *shown_code(const struct languages *languages, const char *code)
+/* Returns the code of the models, or else the code that LibreTranslate uses. */
+static const char *shown_code(const struct routes *routes, const char *code)
 {
     static const char *const others[][2] = {{"iw", "he"}, {"no", "nb"}, {"jw", "jv"}, {"zh", "zh-Hans"}};
-    const struct language *language = find_language(languages, code);
+    const struct language *language = find_language(routes, code);
     for (size_t i = 0; i < sizeof others / sizeof *others && language == NULL; i++) {
         code = strcmp(others[i][0], code) == 0 ? others[i][1] : code;
     }
@@ -65,6 +65,9 @@ struct answer detect_request(struct service *service, const struct fields *field
     if (!detector_exists()) {
         return endpoints_error(501, "This server is built without language detection");
     }
+    if (!request_is_admitted(service, fields, &answer)) {
+        return answer;
+    }
     json_t *texts = q_field_read(&is_array, fields, &answer);
     if (texts == NULL) {
         return answer;
@@ -73,7 +76,7 @@ struct answer detect_request(struct service *service, const struct fields *field
     json_t *list = count > 0 ? json_array() : json_pack("[{s:f, s:s}]", "confidence", 0.0, "language", "en");
     for (int i = 0; i < count && list != NULL; i++) {
         list = result_append(list, json_pack("{s:f, s:s}", "confidence", (double)found[i].percent, "language",
-                                             shown_code(service->languages, found[i].code)));
+                                             shown_code(service->routes, found[i].code)));
     }
     answer.text = list != NULL ? json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     answer.characters = q_field_characters(texts);
@@ -82,11 +85,11 @@ struct answer detect_request(struct service *service, const struct fields *field
     return answer;
 }
 
-const struct language *detection_source(double *confidence, const struct languages *languages,
-                                        const json_t *texts, struct answer *answer)
+const struct language *detection_source(double *confidence, const struct routes *routes, const json_t *texts,
+                                        struct answer *answer)
 {
     struct detected_language found[DETECTOR_LANGUAGES];
-    const struct language *source = languages_only_source(languages);
+    const struct language *source = languages_only_source(routes_languages(routes));
     if (!detector_exists()) {
         *confidence = 100;
         if (source == NULL) {
@@ -96,7 +99,7 @@ const struct language *detection_source(double *confidence, const struct languag
     }
     int count = detect(found, texts);
     for (int i = 0; i < count; i++) {
-        const struct language *language = find_language(languages, found[i].code);
+        const struct language *language = find_language(routes, found[i].code);
         if (language != NULL && language->is_source) {
             *confidence = found[i].percent;
             return language;
@@ -105,10 +108,10 @@ const struct language *detection_source(double *confidence, const struct languag
     *confidence = 0;
     if (count > 0) {
         *answer = endpoints_error(400, "The detected language (%s) is not available as a source language",
-                                  shown_code(languages, found[0].code));
+                                  shown_code(routes, found[0].code));
         return NULL;
     }
-    source = source != NULL ? source : languages_get(languages, "en");
+    source = source != NULL ? source : routes_get(routes, "en");
     if (source == NULL || !source->is_source) {
         *answer = endpoints_error(400, "The language of the text is not detected; set source");
         return NULL;

@@ -11,7 +11,7 @@ struct answer detect_request(struct service *service, const struct fields *field
  * only source language. Returns NULL and sets the answer if there is none.
  *
  * @param confidence receives 0 to 100. */
-const struct language *detection_source(double *confidence, const struct languages *languages,
-                                        const json_t *texts, struct answer *answer);
+const struct language *detection_source(double *confidence, const struct routes *routes, const json_t *texts,
+                                        struct answer *answer);
 
 #endif

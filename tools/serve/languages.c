@@ -91,6 +91,13 @@ static int compare(const void *one, const void *other)
                                            : strcmp(a->code, b->code);
 }
 
+void languages_sort(struct languages *languages)
+{
+    if (languages->count > 0) { /* otherwise `items` may be NULL */
+        qsort(languages->items, (size_t)languages->count, sizeof *languages->items, compare);
+    }
+}
+
 /* Gives languages that differ in script or region different codes, then adds names and sorts. */
 static void finish(struct languages *languages)
 {
@@ -110,7 +117,7 @@ static void finish(struct languages *languages)
         }
         write_name(language);
     }
-    qsort(languages->items, (size_t)languages->count, sizeof *languages->items, compare);
+    languages_sort(languages);
 }
 
 /* Adds the languages of the model's vocabulary. */
@@ -179,10 +186,6 @@ clf_status languages_find(struct languages *out, const struct clf_model *model,
     if (out->items == NULL) {
         return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d languages", own);
     }
-    if (model->info.feature_size > 0) { /* its lines are paths, which no client may choose */
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: is a speech model; serve requires a model that reads text",
-                         model->folder);
-    }
     clf_status status = is_given             ? add_pair(out, pair->source, pair->target)
                         : own > 0            ? add_own(out)
                         : !model->is_package ? add_configured(out)
@@ -223,8 +226,9 @@ const struct language *languages_get(const struct languages *languages, const ch
         language = strcasecmp(alias, code) == 0 ? find_code(languages, aliases[i / 2][1 - i % 2]) : NULL;
     }
     const struct clf__language *own;
-    const struct clf__languages *all = &languages->model->tokenizer->languages;
-    if (language == NULL && all->count > 0 && clf__languages_find(&own, all, code) == CLF_OK) {
+    const struct clf_model *model = languages->model;
+    if (language == NULL && model != NULL && model->tokenizer->languages.count > 0 &&
+        clf__languages_find(&own, &model->tokenizer->languages, code) == CLF_OK) {
         language = find_code(languages, own->code);
     }
     return language;
@@ -242,57 +246,4 @@ const struct language *languages_only_source(const struct languages *languages)
         }
     }
     return only;
-}
-
-int languages_are_pair(const struct language *source, const struct language *target)
-{
-    return source == target || (source->is_source && target->is_target);
-}
-
-static int compare_codes(const void *one, const void *other)
-{
-    return strcmp(*(const char *const *)one, *(const char *const *)other);
-}
-
-/* Returns an array of the targets of a language, sorted by code. */
-static json_t *list_targets(const struct languages *languages, const struct language *source)
-{
-    const char **codes = calloc((size_t)languages->count + 1, sizeof *codes);
-    json_t *array = codes != NULL ? json_array() : NULL;
-    size_t count = 0;
-    for (int i = 0; codes != NULL && i < languages->count; i++) {
-        if (languages_are_pair(source, &languages->items[i])) {
-            codes[count++] = languages->items[i].code;
-        }
-    }
-    if (codes != NULL) {
-        qsort((void *)codes, count, sizeof *codes, compare_codes);
-    }
-    int failed = array == NULL;
-    for (size_t i = 0; i < count && !failed; i++) {
-        failed = json_array_append_new(array, json_string(codes[i])) != 0;
-    }
-    free((void *)codes);
-    if (failed) {
-        json_decref(array);
-        array = NULL;
-    }
-    return array;
-}
-
-json_t *languages_list(const struct languages *languages)
-{
-    json_t *list = json_array();
-    int failed = list == NULL;
-    for (int i = 0; i < languages->count && !failed; i++) {
-        const struct language *language = &languages->items[i];
-        failed = json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "code", language->code, "name",
-                                                       language->name, "targets",
-                                                       list_targets(languages, language))) != 0;
-    }
-    if (failed) {
-        json_decref(list);
-        list = NULL;
-    }
-    return list;
 }

@@ -1,4 +1,4 @@
-/* The languages that a model translates. */
+/* The languages that a model translates, or those of all models of a server. */
 #ifndef CLF_TOOLS_SERVE_LANGUAGES_H
 #define CLF_TOOLS_SERVE_LANGUAGES_H
 
@@ -18,7 +18,7 @@ struct language {
 struct languages {
     struct language *items; /* English first, then by name */
     int count;
-    const struct clf_model *model;
+    const struct clf_model *model; /* NULL: several models */
 };
 
 /* The languages before the model in "fr-en:FOLDER". */
@@ -29,8 +29,8 @@ struct language_pair {
 /* Splits "SRC-TGT:MODEL"; returns MODEL. A text without languages is returned whole. */
 const char *language_pair_parse(struct language_pair *out, const char *text);
 
-/* Finds the languages of a model. CLF_BAD_ARGUMENT: they are unknown, the model lacks one of
- * `pair`, or it reads speech. */
+/* Finds the languages of a model of text. CLF_BAD_ARGUMENT: they are unknown, or the model lacks one of
+ * `pair`. */
 clf_status languages_find(struct languages *out, const struct clf_model *model,
                           const struct language_pair *pair);
 void languages_free(struct languages *languages);
@@ -39,10 +39,8 @@ void languages_free(struct languages *languages);
 const struct language *languages_get(const struct languages *languages, const char *code);
 /* Returns the source language if there is only one; else NULL. */
 const struct language *languages_only_source(const struct languages *languages);
-/* Returns 1 if a text can be translated, or is unchanged because the languages are equal. */
-int languages_are_pair(const struct language *source, const struct language *target);
 
-/* The answer to GET /languages; NULL if out of memory. */
-json_t *languages_list(const struct languages *languages);
+/* Sorts languages as LibreTranslate does: English first, then by name. */
+void languages_sort(struct languages *languages);
 
 #endif

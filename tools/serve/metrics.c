@@ -77,12 +77,6 @@ static void head(FILE *file, const char *name, const char *type, const char *hel
     fprintf(file, "# HELP clformer_%s %s\n# TYPE clformer_%s %s\n", name, help, name, type);
 }
 
-static void value(FILE *file, const char *name, const char *type, const char *help, int64_t number)
-{
-    head(file, name, type, help);
-    fprintf(file, "clformer_%s %" PRId64 "\n", name, number);
-}
-
 static void write_counts(FILE *file, const struct metrics *metrics)
 {
     head(file, "requests_total", "counter", "Requests by endpoint and HTTP status.");
@@ -118,7 +112,38 @@ static void write_durations(FILE *file, const struct metrics *metrics)
     }
 }
 
-char *metrics_text(struct metrics *metrics, const struct clf_stage_times *times)
+/* The work of each model of text. */
+static void write_work(FILE *file, const struct served_models *models)
+{
+    static const struct {
+        const char *name, *help;
+        size_t offset; /* of the number in struct clf_stage_times */
+    } counters[] = {
+        {"lines_total", "Translated sentences and lines.", offsetof(struct clf_stage_times, lines)},
+        {"source_tokens_total", "Tokens of the source.", offsetof(struct clf_stage_times, source_tokens)},
+        {"target_tokens_total", "Generated tokens.", offsetof(struct clf_stage_times, target_tokens)},
+        {"batches_total", "Batches of lines that were encoded together.",
+         offsetof(struct clf_stage_times, batches)},
+        {"steps_total", "Steps of the decoder.", offsetof(struct clf_stage_times, steps)},
+        {"step_rows_total", "Hypotheses in all steps of the decoder.",
+         offsetof(struct clf_stage_times, step_rows)},
+    };
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+        head(file, counters[i].name, "counter", counters[i].help);
+        for (int j = 0; j < models->count; j++) {
+            if (models->items[j].pool == NULL) {
+                continue;
+            }
+            struct clf_stage_times times = pool_times(models->items[j].pool);
+            int64_t number;
+            memcpy(&number, (const char *)&times + counters[i].offset, sizeof number);
+            fprintf(file, "clformer_%s{model=\"%s\"} %" PRId64 "\n", counters[i].name, models->items[j].name,
+                    number);
+        }
+    }
+}
+
+char *metrics_text(struct metrics *metrics, const struct served_models *models, struct gate *gate)
 {
     char *text = NULL;
     size_t size = 0;
@@ -128,16 +153,18 @@ char *metrics_text(struct metrics *metrics, const struct clf_stage_times *times)
     }
     pthread_mutex_lock(&metrics->lock);
     write_counts(file, metrics);
-    value(file, "requests_in_flight", "gauge", "Requests that are not answered yet, including this one.",
-          metrics->running);
+    head(file, "requests_in_flight", "gauge", "Requests that are not answered yet, including this one.");
+    fprintf(file, "clformer_requests_in_flight %d\n", metrics->running);
     write_durations(file, metrics);
     pthread_mutex_unlock(&metrics->lock);
-    value(file, "lines_total", "counter", "Translated sentences and lines.", times->lines);
-    value(file, "source_tokens_total", "counter", "Tokens of the source.", times->source_tokens);
-    value(file, "target_tokens_total", "counter", "Generated tokens.", times->target_tokens);
-    value(file, "batches_total", "counter", "Batches of lines that were encoded together.", times->batches);
-    value(file, "steps_total", "counter", "Steps of the decoder.", times->steps);
-    value(file, "step_rows_total", "counter", "Hypotheses in all steps of the decoder.", times->step_rows);
+    int64_t tokens;
+    int waiting;
+    gate_read(&tokens, &waiting, gate);
+    head(file, "queue_tokens", "gauge", "Estimated tokens of the accepted requests.");
+    fprintf(file, "clformer_queue_tokens %" PRId64 "\n", tokens);
+    head(file, "requests_waiting", "gauge", "Requests that wait at the queue limit.");
+    fprintf(file, "clformer_requests_waiting %d\n", waiting);
+    write_work(file, models);
     int failed = ferror(file);
     if (fclose(file) != 0 || failed) {
         free(text);

@@ -2,7 +2,8 @@
 #ifndef CLF_TOOLS_SERVE_METRICS_H
 #define CLF_TOOLS_SERVE_METRICS_H
 
-#include <clformer/clformer.h>
+#include "serve/gate.h"
+#include "serve/models.h"
 
 struct metrics;
 
@@ -15,10 +16,10 @@ void metrics_begin(struct metrics *metrics);
  *
  * @param endpoint one of at most METRICS_ENDPOINTS names, which outlive the metrics.
  * @param status below 600. */
-enum { METRICS_ENDPOINTS = 16 };
+enum { METRICS_ENDPOINTS = 32 };
 void metrics_end(struct metrics *metrics, const char *endpoint, unsigned status, double seconds);
 
-/* Returns the text, which the caller frees; NULL if out of memory. `times` are those of the engine. */
-char *metrics_text(struct metrics *metrics, const struct clf_stage_times *times);
+/* Returns the text, which the caller frees; NULL if out of memory. */
+char *metrics_text(struct metrics *metrics, const struct served_models *models, struct gate *gate);
 
 #endif

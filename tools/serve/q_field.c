@@ -1,12 +1,67 @@
 #include "serve/q_field.h"
 
+#include <limits.h>
+
 #include "base/utf8.h"
+#include "serve/texts.h"
 
 int field_is_empty(const json_t *value)
 {
     return value == NULL || json_is_null(value) ||
            (json_is_string(value) && json_string_length(value) == 0) ||
            (json_is_array(value) && json_array_size(value) == 0);
+}
+
+enum client_verdict request_admit(int *limit, const struct service *service, const struct fields *fields)
+{
+    const json_t *q = json_object_get(fields->object, "q");
+    size_t texts = json_array_size(q != NULL ? q : json_object_get(fields->object, "text"));
+    int cost = texts == 0 ? 1 : texts < INT_MAX ? (int)texts : INT_MAX;
+    return clients_admit(limit, service->clients, fields->key, fields->address, cost);
+}
+
+int request_is_admitted(const struct service *service, const struct fields *fields, struct answer *answer)
+{
+    int limit = 0;
+    switch (request_admit(&limit, service, fields)) {
+    case CLIENT_IS_ADMITTED:
+        return 1;
+    case CLIENT_HAS_WRONG_KEY:
+        *answer = endpoints_error(403, "Invalid API key");
+        break;
+    case CLIENT_LACKS_KEY:
+        *answer = endpoints_error(400, "Please contact the server operator to get an API key");
+        break;
+    case CLIENT_IS_TOO_FAST:
+        *answer = endpoints_error(429, "Slowdown: %d per 1 minute", limit);
+        break;
+    }
+    return 0;
+}
+
+int texts_are_admitted(const json_t *array, int is_array, const struct service *service,
+                       struct answer *answer)
+{
+    size_t texts = json_array_size(array), longest = 0, lines = texts_count_lines(array);
+    size_t most_texts = (size_t)service->limits.texts, most_characters = (size_t)service->limits.characters;
+    for (size_t i = 0; i < texts; i++) {
+        const json_t *text = json_array_get(array, i);
+        size_t characters = clf__utf8_count(json_string_value(text), json_string_length(text));
+        longest = characters > longest ? characters : longest;
+    }
+    if (most_texts > 0 && is_array && texts > most_texts) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu) exceeds text limit (%zu)", texts,
+                                  most_texts);
+    } else if (most_characters > 0 && longest > most_characters) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu) exceeds text limit (%zu)", longest,
+                                  most_characters);
+    } else if (lines > TEXTS_MOST_LINES) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)", lines,
+                                  TEXTS_MOST_LINES);
+    } else {
+        return 1;
+    }
+    return 0;
 }
 
 json_t *q_field_read(int *is_array, const struct fields *fields, struct answer *answer)

@@ -11,19 +11,29 @@
 #include "serve/client.h"
 #include "serve/listen.h"
 #include "serve/server.h"
+#include "serve/speech.h"
 #endif
 
 static const char help[] =
-    "Usage: clformer serve -m [SRC-TGT:]MODEL [FLAGS]\n"
+    "Usage: clformer serve -m [NAME=][SRC-TGT:]MODEL [-m ...] [FLAGS]\n"
     "\n"
     "Translates over HTTP with the API of LibreTranslate. The requests of all clients share batches.\n"
-    "SRC-TGT are the languages of a model that does not name them, or the only languages to serve.\n"
+    "SRC-TGT are the languages of a model that does not name them, or the only languages to serve. With\n"
+    "several models, each pair of languages has the model that translates it, or else models in turn: fr-en\n"
+    "and en-de together also translate fr to de. NAME is the model's name in the answers.\n"
+    "\n"
+    "With a Whisper model, transcribes recordings with the APIs of OpenAI (/v1/audio/transcriptions),\n"
+    "whisper.cpp's server (/inference) and whisper-asr-webservice (/asr).\n"
     "\n"
     "Example:\n"
     "  $ clformer serve -m fr-en:opus-mt-fr-en --port 5000\n"
     "  clformer: serving opus-mt-fr-en at http://127.0.0.1:5000\n"
     "  $ curl http://127.0.0.1:5000/translate -d q='Je suis étudiant' -d source=fr -d target=en\n"
     "  {\"translatedText\":\"I'm a student.\"}\n"
+    "  $ clformer serve -m whisper-small\n"
+    "  $ curl http://127.0.0.1:5000/v1/audio/transcriptions -F file=@talk.mp3 -F response_format=srt\n"
+    "\n"
+    "The web page at http://127.0.0.1:5000 translates texts and text files.\n"
     "\n"
     "Also GET /languages, /frontend/settings, /health and /ready. On SIGTERM the server stops accepting\n"
     "connections, finishes the running requests and exits with status 0. There is no encryption and no\n"
@@ -31,15 +41,22 @@ static const char help[] =
 
 #ifdef CLF_HAS_SERVER
 
-enum { DEFAULT_PORT = 5000, DEFAULT_GRACE = 10, DEFAULT_MAX_BODY = 10, WAIT_NANOSECONDS = 50000000 };
+enum {
+    DEFAULT_PORT = 5000,
+    DEFAULT_GRACE = 10,
+    DEFAULT_MAX_BODY = 10,
+    DEFAULT_MAX_UPLOAD = 1024,
+    DEFAULT_QUEUE = 1000000,
+    DEFAULT_WAIT = 60,
+    DEFAULT_TIME = 3600,
+    WAIT_NANOSECONDS = 50000000
+};
 
 struct serving {
     struct flags flags;
-    struct language_pair pair;
     int listening; /* socket; -1: none */
-    struct setup setup;
-    struct languages languages;
-    struct clf_engine *engine;
+    struct served_models models;
+    struct routes *routes;
     struct service service;
 };
 
@@ -54,7 +71,7 @@ static int given_up(void *unused)
 /* Runs on the thread of a request, between the steps of its translation. */
 static int request_is_over(void *unused)
 {
-    return given_up(unused) || client_is_gone();
+    return given_up(unused) || client_is_gone() || client_is_late();
 }
 
 static void give_up(void)
@@ -67,37 +84,13 @@ static int chosen(int flag, int otherwise)
     return flag >= 0 ? flag : otherwise;
 }
 
-/* Creates the engine, the translators, and the device memory of the first pair of languages. */
-static clf_status create_engine(struct serving *serving)
+static void report_start(const struct served_models *models, const char *address)
 {
-    const struct setup *setup = &serving->setup;
-    struct clf_translate_options *options = &serving->flags.translate;
-    struct clf_model *const *models = setup->devices != NULL ? setup->models : &setup->model;
-    clf_status status = clf_engine_create(&serving->engine, models, setup->count, NULL);
-    options->split_sentences = 1;
-    options->n_best = 1;
-    options->interrupted = request_is_over;
-    if (status == CLF_OK) {
-        status = pool_create(&serving->service.pool, serving->engine, options, SERVER_MOST_CONNECTIONS);
+    fprintf(stderr, "clformer: serving");
+    for (int i = 0; i < models->count; i++) {
+        fprintf(stderr, "%s %s", i > 0 ? "," : "", models->items[i].folder);
     }
-    const struct language *source = NULL, *target = NULL;
-    for (int i = 0; i < serving->languages.count; i++) {
-        const struct language *language = &serving->languages.items[i];
-        source = language->is_source ? language : source;
-        target = language->is_target ? language : target;
-    }
-    struct clf_translator *translator = NULL;
-    if (status == CLF_OK) {
-        status = pool_acquire(&translator, serving->service.pool, source, target, 0);
-    }
-    if (status == CLF_OK) {
-        status = clf_translator_prepare(translator);
-        pool_release(serving->service.pool, translator);
-    }
-    if (status == CLF_OK && serving->flags.metrics) {
-        status = metrics_create(&serving->service.metrics);
-    }
-    return status;
+    fprintf(stderr, " at %s\n", address);
 }
 
 /* Answers requests until a signal arrives. */
@@ -107,7 +100,7 @@ static clf_status answer_requests(struct serving *serving)
     char address[128];
     const struct flags *flags = &serving->flags;
     const struct server_options options = {(size_t)chosen(flags->max_body, DEFAULT_MAX_BODY) << 20,
-                                           flags->verbose};
+                                           (size_t)chosen(flags->max_upload, DEFAULT_MAX_UPLOAD) << 20};
     clf_interrupt_set(given_up, NULL); /* after a signal, running requests may still compile kernels */
     clf_status status = socket_listen(serving->listening, address, sizeof address);
     if (status == CLF_OK) {
@@ -117,31 +110,16 @@ static clf_status answer_requests(struct serving *serving)
     if (status != CLF_OK) {
         return status;
     }
-    fprintf(stderr, "clformer: serving %s at %s\n", flags->model, address);
+    report_start(&serving->models, address);
     while (!signals_interrupted(NULL)) {
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NANOSECONDS}, NULL);
+        if (serving->service.log != NULL && signals_take_hangup()) {
+            access_log_reopen(serving->service.log);
+        }
     }
     server_stop(server, chosen(flags->grace, DEFAULT_GRACE), give_up);
     signals_accept_stop();
     return CLF_OK;
-}
-
-static int run_model(struct serving *serving)
-{
-    int status = flags_apply(&serving->flags, serving->setup.model);
-    if (status >= 0) {
-        return status;
-    }
-    clf_status result = languages_find(&serving->languages, serving->setup.model, &serving->pair);
-    serving->service.languages = &serving->languages;
-    result = result == CLF_OK ? create_engine(serving) : result;
-    result = result == CLF_OK ? answer_requests(serving) : result;
-    status = result == CLF_OK ? EXIT_DONE : report_failure(result);
-    metrics_free(serving->service.metrics);
-    pool_free(serving->service.pool);
-    clf_engine_free(serving->engine);
-    languages_free(&serving->languages);
-    return status;
 }
 
 /* Refuses a value that no browser compares equal to the origin of a page: scheme, host and port, without a
@@ -157,22 +135,71 @@ static clf_status check_origin(const char *origin)
                      origin);
 }
 
+/* Opens the log and the files that flags name, before the models are loaded. */
+static clf_status create_service(struct service *service, const struct flags *flags)
+{
+    service->cors = flags->cors;
+    service->request_is_over = request_is_over;
+    service->limits.characters = chosen(flags->most_characters, 0);
+    service->limits.texts = chosen(flags->most_texts, 0);
+    service->limits.wait = chosen(flags->wait, DEFAULT_WAIT);
+    service->limits.time = chosen(flags->time_limit, DEFAULT_TIME);
+    int queue = chosen(flags->most_queued, DEFAULT_QUEUE);
+    CLF__TRY(check_origin(flags->cors));
+    if (flags->needs_key && flags->keys == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "--require-api-key: requires --api-keys");
+    }
+    if (queue == 0 || service->limits.time == 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "--queue-limit and --time-limit must be at least 1");
+    }
+    CLF__TRY(
+        clients_create(&service->clients, flags->keys, flags->needs_key, chosen(flags->most_requests, 0)));
+    CLF__TRY(gate_create(&service->gate, queue));
+    if (flags->access_log != NULL || flags->verbose || flags->json) {
+        CLF__TRY(access_log_open(&service->log, flags->access_log, flags->json));
+    }
+    if (flags->access_log != NULL) {
+        signals_keep_hangup();
+    }
+    return flags->metrics ? metrics_create(&service->metrics) : CLF_OK;
+}
+
+static void free_service(struct service *service)
+{
+    metrics_free(service->metrics);
+    access_log_close(service->log);
+    gate_free(service->gate);
+    clients_free(service->clients);
+}
+
+static int run_models(struct serving *serving)
+{
+    clf_status result = routes_create(&serving->routes, &serving->models);
+    serving->service.models = &serving->models;
+    serving->service.routes = serving->routes;
+    result = result == CLF_OK ? answer_requests(serving) : result;
+    routes_free(serving->routes);
+    return result == CLF_OK ? EXIT_DONE : report_failure(result);
+}
+
 static int serve(struct serving *serving)
 {
-    struct flags *flags = &serving->flags;
-    serving->service.cors = flags->cors;
-    flags->model = language_pair_parse(&serving->pair, flags->model);
-    clf_status result = check_origin(flags->cors);
+    const struct flags *flags = &serving->flags;
+    clf_status result = models_parse(&serving->models, flags);
+    result = result == CLF_OK ? create_service(&serving->service, flags) : result;
     if (result == CLF_OK) {
         result = socket_bind(&serving->listening, flags->host != NULL ? flags->host : "127.0.0.1",
                              chosen(flags->port, DEFAULT_PORT));
     }
-    int status = result == CLF_OK ? setup_open_several(&serving->setup, flags) : report_failure(result);
+    int status = result == CLF_OK ? models_load(&serving->models, &serving->service.speech, flags,
+                                                request_is_over, SERVER_MOST_CONNECTIONS)
+                                  : report_failure(result);
     if (status == EXIT_DONE) {
-        status = run_model(serving);
-        flags_release(flags);
-        setup_close(&serving->setup);
+        status = run_models(serving);
     }
+    speech_models_free(serving->service.speech);
+    models_free(&serving->models);
+    free_service(&serving->service);
     if (serving->listening >= 0) {
         close(serving->listening);
     }
@@ -182,7 +209,8 @@ static int serve(struct serving *serving)
 int verb_serve(int argc, char **argv)
 {
     struct serving serving = {.listening = -1};
-    int status = flags_parse(&serving.flags, argc, argv, TAKES_MODEL | TAKES_DEVICES | TAKES_SERVE, help);
+    int status = flags_parse(&serving.flags, argc, argv,
+                             TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE | TAKES_JSON, help);
     if (status < 0) {
         status = flags_operands(&serving.flags, 0, 0, "serve takes only flags");
     }
@@ -194,7 +222,8 @@ int verb_serve(int argc, char **argv)
 int verb_serve(int argc, char **argv)
 {
     struct flags flags;
-    int status = flags_parse(&flags, argc, argv, TAKES_MODEL | TAKES_DEVICES | TAKES_SERVE, help);
+    int status =
+        flags_parse(&flags, argc, argv, TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE | TAKES_JSON, help);
     if (status >= 0) {
         return status;
     }

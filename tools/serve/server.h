@@ -8,8 +8,8 @@
 enum { SERVER_MOST_CONNECTIONS = 512 };
 
 struct server_options {
-    size_t max_body; /* maximum bytes of a request's body */
-    int logs;        /* 1: print a line per request on standard error */
+    size_t max_body;   /* maximum bytes of a request's body */
+    size_t max_upload; /* of a form with a recording */
 };
 
 struct server;

@@ -42,6 +42,29 @@ size_t texts_count_lines(const json_t *array)
     return count;
 }
 
+int64_t texts_estimate_tokens(const json_t *array)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        bytes += (int64_t)json_string_length(json_array_get(array, i));
+    }
+    return bytes / 3 + (int64_t)json_array_size(array);
+}
+
+int *texts_line_owners(const json_t *array)
+{
+    int *owners = calloc(texts_count_lines(array) + 1, sizeof *owners), *next = owners;
+    struct text_line found;
+    for (size_t i = 0; i < json_array_size(array) && owners != NULL; i++) {
+        for (const char *rest = json_string_value(json_array_get(array, i)); next_line(&found, &rest);) {
+            if (found.line.size > 0) {
+                *next++ = (int)i;
+            }
+        }
+    }
+    return owners;
+}
+
 static void take_lines(struct clf_line *lines, const json_t *array)
 {
     size_t index;
@@ -83,15 +106,11 @@ static json_t *join(const char *text, const struct clf_translation **next)
 }
 
 /* Calls clf_translate(); also fails if a line cannot be translated. */
-static clf_status translate_lines(struct clf_translation **out, struct translations_pool *pool,
-                                  const struct texts *texts, int alternatives, const struct clf_line *lines,
-                                  int count)
+static clf_status translate_lines(struct clf_translation **out, struct clf_translator *translator,
+                                  const struct clf_line *lines, int count)
 {
-    struct clf_translator *translator;
     *out = NULL;
-    CLF__TRY(pool_acquire(&translator, pool, texts->source, texts->target, alternatives));
     clf_status status = clf_translate(out, translator, lines, count);
-    pool_release(pool, translator);
     for (int i = 0; i < count && status == CLF_OK; i++) {
         const struct clf_translation *translation = &(*out)[i];
         if (translation->status != CLF_OK) {
@@ -110,26 +129,54 @@ static clf_status no_memory(void)
     return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the texts of a request");
 }
 
-clf_status texts_translate(json_t **out, struct translations_pool *pool, const struct texts *texts)
+clf_status texts_translate_by(json_t **out, const json_t *array, struct clf_translator *translator)
 {
-    size_t count = texts_count_lines(texts->array);
+    size_t count = texts_count_lines(array);
     struct clf_line *lines = calloc(count + 1, sizeof *lines);
     struct clf_translation *translations = NULL;
     *out = NULL;
     if (lines == NULL) {
         return no_memory();
     }
-    take_lines(lines, texts->array);
-    clf_status status = translate_lines(&translations, pool, texts, 0, lines, (int)count);
+    take_lines(lines, array);
+    clf_status status = translate_lines(&translations, translator, lines, (int)count);
     json_t *result = status == CLF_OK ? json_array() : NULL;
     const struct clf_translation *next = translations;
-    for (size_t i = 0; i < json_array_size(texts->array) && result != NULL; i++) {
-        result = result_append(result, join(json_string_value(json_array_get(texts->array, i)), &next));
+    for (size_t i = 0; i < json_array_size(array) && result != NULL; i++) {
+        result = result_append(result, join(json_string_value(json_array_get(array, i)), &next));
     }
     clf_translations_free(translations, (int)count);
     free(lines);
     *out = result;
     return status == CLF_OK && result == NULL ? no_memory() : status;
+}
+
+static clf_status translate_hop(json_t **out, const json_t *array, const struct hop *hop)
+{
+    struct clf_translator *translator;
+    *out = NULL;
+    CLF__TRY(pool_acquire(&translator, hop->model->pool, hop->source, hop->target, 0));
+    clf_status status = texts_translate_by(out, array, translator);
+    pool_release(hop->model->pool, translator);
+    return status;
+}
+
+clf_status texts_translate(json_t **out, json_t **before, const struct texts *texts)
+{
+    json_t *current = json_incref((json_t *)texts->array), *last = json_incref(current);
+    clf_status status = CLF_OK;
+    for (int i = 0; i < texts->route->count && status == CLF_OK; i++) {
+        json_decref(last);
+        last = current;
+        current = NULL;
+        status = translate_hop(&current, last, &texts->route->hops[i]);
+    }
+    if (before != NULL) {
+        *before = json_incref(last);
+    }
+    json_decref(last);
+    *out = current;
+    return status;
 }
 
 static int is_one_sentence(const json_t *text)
@@ -154,10 +201,10 @@ static json_t *list_alternatives(const struct clf_translation *translation, int 
     return list;
 }
 
-clf_status texts_alternatives(json_t **out, struct translations_pool *pool, const struct texts *texts,
-                              int wanted, const json_t *best)
+clf_status texts_alternatives(json_t **out, const json_t *before, const struct hop *hop, int wanted,
+                              const json_t *best)
 {
-    size_t all = json_array_size(texts->array);
+    size_t all = json_array_size(before);
     int count = 0;
     struct clf_line *lines = calloc(all + 1, sizeof *lines);
     struct clf_translation *translations = NULL;
@@ -166,19 +213,24 @@ clf_status texts_alternatives(json_t **out, struct translations_pool *pool, cons
         return no_memory();
     }
     for (size_t i = 0; i < all; i++) {
-        const json_t *text = json_array_get(texts->array, i);
+        const json_t *text = json_array_get(before, i);
         if (is_one_sentence(text)) {
             lines[count++] = (struct clf_line){json_string_value(text), json_string_length(text)};
         }
     }
-    clf_status status = translate_lines(&translations, pool, texts, wanted, lines, count);
+    struct clf_translator *translator = NULL;
+    clf_status status = pool_acquire(&translator, hop->model->pool, hop->source, hop->target, wanted);
+    if (status == CLF_OK) {
+        status = translate_lines(&translations, translator, lines, count);
+        pool_release(hop->model->pool, translator);
+    }
     if (status == CLF_BAD_ARGUMENT || status == CLF_TEXT) { /* the model or a line has no alternatives */
         status = CLF_OK;
     }
     json_t *result = status == CLF_OK ? json_array() : NULL;
     const struct clf_translation *next = translations;
     for (size_t i = 0; i < all && result != NULL; i++) {
-        int has_any = next != NULL && is_one_sentence(json_array_get(texts->array, i));
+        int has_any = next != NULL && is_one_sentence(json_array_get(before, i));
         result = result_append(result, has_any ? list_alternatives(next++, wanted, json_array_get(best, i))
                                                : json_array());
     }

@@ -9,8 +9,9 @@
 #include <strings.h>
 
 #include "base/utf8.h"
-#include "serve/client.h"
 #include "serve/detection.h"
+#include "serve/failures.h"
+#include "serve/html.h"
 #include "serve/q_field.h"
 #include "serve/texts.h"
 #include "shared/results.h"
@@ -19,12 +20,14 @@ enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64 };
 
 /* The fields of a request after the checks. */
 struct translation_request {
-    json_t *array; /* owned; the texts */
-    int is_array;  /* q was an array, and the answer is one */
+    json_t *array;     /* owned; the texts */
+    struct html *html; /* owned; the texts as HTML; NULL: format is not html */
+    int is_array;      /* q was an array, and the answer is one */
     int is_auto;
     double confidence; /* of is_auto: 0 to 100 */
     int alternatives;
     const struct language *source, *target;
+    struct route route;
 };
 
 /* Checks that a language is given, as text. */
@@ -89,6 +92,12 @@ static struct answer refuse_code(const char *code)
     return endpoints_error(400, "%.*s is not supported", (int)size, lower);
 }
 
+/* The texts to translate. */
+static const json_t *contents(const struct translation_request *request)
+{
+    return request->html != NULL ? html_texts(request->html) : request->array;
+}
+
 static int find_languages(struct translation_request *request, const struct service *service,
                           const struct fields *fields, struct answer *answer)
 {
@@ -96,9 +105,9 @@ static int find_languages(struct translation_request *request, const struct serv
     const char *target = json_string_value(json_object_get(fields->object, "target"));
     request->is_auto = strcasecmp(source, "auto") == 0;
     if (request->is_auto) {
-        request->source = detection_source(&request->confidence, service->languages, request->array, answer);
+        request->source = detection_source(&request->confidence, service->routes, contents(request), answer);
     } else {
-        request->source = languages_get(service->languages, source);
+        request->source = routes_get(service->routes, source);
         if (request->source == NULL) {
             *answer = refuse_code(source);
         }
@@ -106,17 +115,23 @@ static int find_languages(struct translation_request *request, const struct serv
     if (request->source == NULL) {
         return 0;
     }
-    request->target = languages_get(service->languages, target);
+    request->target = routes_get(service->routes, target);
     if (request->target == NULL) {
         *answer = refuse_code(target);
     }
     return request->target != NULL;
 }
 
+static int is_html(const struct fields *fields)
+{
+    const json_t *format = json_object_get(fields->object, "format");
+    return html_exists() && json_is_string(format) && strcmp(json_string_value(format), "html") == 0;
+}
+
 static int check_format(const struct fields *fields, struct answer *answer)
 {
     const json_t *format = json_object_get(fields->object, "format");
-    if (field_is_empty(format) ||
+    if (field_is_empty(format) || is_html(fields) ||
         (json_is_string(format) && strcmp(json_string_value(format), "text") == 0)) {
         return 1;
     }
@@ -129,10 +144,11 @@ static int check_format(const struct fields *fields, struct answer *answer)
     return 0;
 }
 
-static int check_pair(const struct translation_request *request, struct answer *answer)
+static int find_route(struct translation_request *request, const struct service *service,
+                      struct answer *answer)
 {
     const struct language *source = request->source, *target = request->target;
-    if (languages_are_pair(source, target)) {
+    if (routes_find(&request->route, service->routes, source, target)) {
         return 1;
     }
     *answer = endpoints_error(400, "%s (%s) is not available as a target language from %s (%s)", target->name,
@@ -140,23 +156,39 @@ static int check_pair(const struct translation_request *request, struct answer *
     return 0;
 }
 
+/* Finds the texts of HTML, and refuses too many. */
+static int read_html(struct translation_request *request, const struct fields *fields, struct answer *answer)
+{
+    if (!is_html(fields)) {
+        return 1;
+    }
+    if (html_read(&request->html, request->array, TEXTS_MOST_LINES, NULL) != CLF_OK) {
+        *answer = endpoints_error(500, "out of memory");
+        return 0;
+    }
+    if (html_count(request->html) > TEXTS_MOST_LINES) {
+        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)",
+                                  html_count(request->html), TEXTS_MOST_LINES);
+        return 0;
+    }
+    return 1;
+}
+
 /* Checks in the order of LibreTranslate. */
 static int read_request(struct translation_request *request, const struct service *service,
                         const struct fields *fields, struct answer *answer)
 {
+    if (!request_is_admitted(service, fields, answer)) {
+        return 0;
+    }
     request->array = q_field_read(&request->is_array, fields, answer);
     if (request->array == NULL || !check_code(fields, "source", answer) ||
         !check_code(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
         return 0;
     }
-    size_t lines = texts_count_lines(request->array);
-    if (lines > TEXTS_MOST_LINES) {
-        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)", lines,
-                                  TEXTS_MOST_LINES);
-        return 0;
-    }
-    return find_languages(request, service, fields, answer) && check_format(fields, answer) &&
-           check_pair(request, answer);
+    return texts_are_admitted(request->array, request->is_array, service, answer) &&
+           read_html(request, fields, answer) && find_languages(request, service, fields, answer) &&
+           check_format(fields, answer) && find_route(request, service, answer);
 }
 
 /* The result for the texts, or for the only text of a request whose q is a string. */
@@ -187,39 +219,44 @@ static json_t *detected(const struct translation_request *request)
     return result;
 }
 
-/* Reports a failure in the log; a client learns only what is wrong with its text. */
-static struct answer fail(const struct service *service, clf_status status)
+/* Translates the texts, and finds alternatives if they are asked for. */
+static clf_status translate_texts(json_t **best, json_t **others, const struct translation_request *request)
 {
-    if (status == CLF_TEXT) {
-        return endpoints_error(400, "Invalid request: %s", clf_last_error());
+    const struct route *route = &request->route;
+    const struct texts texts = {contents(request), route};
+    json_t *before = NULL;
+    clf_status status = texts_translate(best, &before, &texts);
+    if (status == CLF_OK && request->alternatives > 0) {
+        if (route->count == 0 || request->html != NULL) {
+            *others = empty_lists(request);
+        } else {
+            const struct hop *last = &route->hops[route->count - 1];
+            status = texts_alternatives(others, before, last, request->alternatives, *best);
+        }
     }
-    if (status == CLF_INTERRUPTED && client_is_gone()) {
-        return endpoints_error(CLIENT_IS_GONE, "The client has closed the connection");
+    json_decref(before);
+    if (status == CLF_OK && request->html != NULL) {
+        json_t *translations = *best;
+        *best = html_join(request->html, translations);
+        json_decref(translations);
     }
-    if (status == CLF_INTERRUPTED && atomic_load(&service->is_stopping)) {
-        return endpoints_error(503, "The server is stopping");
-    }
-    fprintf(stderr, "clformer: a request failed: %s\n", clf_last_error());
-    return endpoints_error(500, "The translation failed; the server's log has the reason");
+    return status;
 }
 
 static struct answer run(struct service *service, const struct translation_request *request)
 {
-    struct texts texts = {request->array, request->source, request->target};
     json_t *best = NULL, *others = NULL;
-    clf_status status = CLF_OK;
-    if (request->source == request->target) {
-        best = json_incref(request->array);
-        others = request->alternatives > 0 ? empty_lists(request) : NULL;
-    } else {
-        status = texts_translate(&best, service->pool, &texts);
-        if (status == CLF_OK && request->alternatives > 0) {
-            status = texts_alternatives(&others, service->pool, &texts, request->alternatives, best);
-        }
+    int64_t tokens = texts_estimate_tokens(contents(request));
+    struct answer answer;
+    /* After status 503 or 429, Weblate does not use a server for half an hour. */
+    if (!service_enter(service, tokens, 504, &answer)) {
+        return answer;
     }
+    clf_status status = translate_texts(&best, &others, request);
+    service_leave(service, tokens);
     if (status != CLF_OK) {
         json_decref(best);
-        return fail(service, status);
+        return failure_answer(service, status);
     }
     json_t *object = json_pack("{s:o}", "translatedText", shaped(request, best));
     if (object != NULL && request->is_auto) {
@@ -228,7 +265,7 @@ static struct answer run(struct service *service, const struct translation_reque
     if (object != NULL && others != NULL) {
         json_object_set_new(object, "alternatives", shaped(request, others));
     }
-    struct answer answer = {
+    answer = (struct answer){
         .status = 200, .text = object != NULL ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS) : NULL};
     json_decref(object);
     json_decref(others);
@@ -244,6 +281,7 @@ struct answer translate_request(struct service *service, const struct fields *fi
         answer = run(service, &request);
         answer.characters = q_field_characters(request.array);
     }
+    html_free(request.html);
     json_decref(request.array);
     return answer;
 }

@@ -16,12 +16,12 @@ enum verb_ranks {
     AS_RANKS   /* the ranks work together */
 };
 
-/* A verb; `run` gets the arguments from the verb on. */
+/* A verb; `run` receives the arguments, starting with the verb. */
 struct verb {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
-    int cleans_up; /* 1: a signal stops the work, after which the verb writes or removes files */
+    int cleans_up; /* 1: a signal stops the work, and the verb then writes or removes files */
     enum verb_ranks ranks;
     const char *heading; /* heading before this verb in the help; NULL: none */
 };
@@ -42,19 +42,27 @@ int verb_bleu(int argc, char **argv);
 int verb_wer(int argc, char **argv);
 int verb_serve(int argc, char **argv);
 
+/* The values of a flag that may be repeated. */
+enum { MOST_FLAG_VALUES = 64 };
+struct flag_values {
+    const char *items[MOST_FLAG_VALUES];
+    int count;
+};
+
 /* Flags with the same meaning in every verb. */
 struct flags {
     const char *model;
+    struct flag_values models; /* serve */
     const char *device;
     const char *output;
-    const char *target; /* the translation for attend */
+    const char *target; /* attend: the translation to show */
     struct clf_device_options device_options;
     struct clf_translate_options translate; /* valid after flags_apply() */
     int quiet, verbose, json;
     int report; /* devices */
     int resume;
     struct clf_model_options model_options;
-    /* Flags that override the model's own values; negative or NULL if not given. */
+    /* Flags that override the values of the model; negative or NULL if not given. */
     int beam, beam_groups, n_best, alternatives, min_length, max_length, batch_tokens, renormalize;
     int no_repeat_ngram_size, encoder_no_repeat_ngram_size;
     double length_penalty, coverage_penalty, diversity_penalty; /* NaN: not given */
@@ -92,8 +100,9 @@ struct flags {
     /* bleu, wer */
     int words, lower_case;
     /* serve */
-    const char *host, *cors;
-    int port, grace, max_body, metrics;
+    const char *host, *cors, *keys, *access_log;
+    int port, grace, max_body, max_upload, metrics;
+    int needs_key, most_requests, most_characters, most_texts, most_queued, wait, time_limit;
     /* Remaining arguments. */
     char **operands;
     int operand_count;
@@ -124,6 +133,7 @@ enum {
     TAKES_REFERENCES = 1 << 18, /* lines to compare with */
     TAKES_REPORT = 1 << 19,     /* devices */
     TAKES_SERVE = 1 << 20,
+    TAKES_MODELS = 1 << 21, /* -m with several models */
 };
 
 /* Parses the arguments of a verb. Returns -1 to continue, or an exit status after --help or after reporting
@@ -132,14 +142,14 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
 /* Prints "  -d, --device DEVICE  meaning" with the meaning wrapped at word boundaries. `letter` may be 0 and
  * `value` NULL. */
 void help_print_flag(FILE *file, char letter, const char *name, const char *value, const char *meaning);
-/* Writes the word of a flag's choice with a number. Returns 0 if there is no such choice. */
+/* Writes the word of choice number `index` of a flag. Returns 0 if there is no such choice. */
 int flags_choice(char *word, size_t size, const char *name, int index);
-/* Calls `visit` with the name and the value, as text, of every flag that a verb takes; stops at the first
+/* Calls `visit` for every flag that a verb takes, with its name and its value as text; stops at the first
  * failure. */
 typedef clf_status flags_visit(void *user, const char *name, const char *value);
 clf_status flags_each(const struct flags *flags, int takes, flags_visit *visit, void *user);
-/* Reports an error if the number of operands is not from `least` to `most`; `wanted` describes the operands.
- * Returns -1 to continue, or the exit status. */
+/* Reports an error if the number of operands is less than `least` or more than `most`; `wanted` describes the
+ * operands. Returns -1 to continue, or the exit status. */
 int flags_operands(const struct flags *flags, int least, int most, const char *wanted);
 
 /* A device and, if flags->model is set, a model on it; with several devices, the first device and model. */
@@ -153,15 +163,15 @@ struct setup {
 /* Opens the device and the model. --verbose prints the device and enables profiling. Returns an exit status;
  * on failure nothing is left open. */
 int setup_open(struct setup *setup, const struct flags *flags);
-/* Opens the devices that flags->device names and loads the model on each. A device that fails is skipped with
- * a warning unless all fail. */
+/* Opens the devices that flags->device names and, if flags->model is set, loads the model on each. A device
+ * that fails is skipped with a warning unless all fail. */
 int setup_open_several(struct setup *setup, const struct flags *flags);
 /* Creates a translator over the setup's models with the options of flags->translate. */
 clf_status setup_translator(struct clf_translator **out, const struct setup *setup,
                             const struct flags *flags);
 /* Prints the batch size of a translator on stderr, one line per device. */
 void print_batch_sizes(struct clf_translator *translator);
-/* Prints the work of each device on stderr if there are several. */
+/* Prints the work of each device on stderr if there are several devices. */
 void print_device_shares(const struct setup *setup, struct clf_translator *translator);
 void setup_close(struct setup *setup);
 
@@ -187,7 +197,7 @@ void failures_told_by(failure_function *report);
 /* Prints "clformer: <clf_last_error()>", or, at most once, that a signal interrupted the work. Returns the
  * exit status. */
 int report_failure(clf_status status);
-/* Reports that there is no device and what to install. Returns the exit status. */
+/* Reports that there is no device, and says what to install. Returns the exit status. */
 int report_no_device(const struct clf_device_list *list);
 /* Prints "clformer: interrupted". Returns EXIT_FAILED, to be passed to signals_finish(). */
 int report_interrupted(void);
@@ -201,18 +211,21 @@ void log_to_stderr(const struct flags *flags);
  * SIGHUP set a flag that stops the work, except signals that the parent process ignored; otherwise they end
  * the process. */
 void signals_catch(int stops_work);
-/* Call at the end of standard input. When Open MPI's mpirun is stopped, it closes the standard input of its
- * ranks and sends SIGCONT, but SIGTERM only a second later; waits for that signal, because the input may be
- * truncated. */
+/* Makes SIGHUP a request to reopen log files instead of a request to stop. Call after signals_catch(). */
+void signals_keep_hangup(void);
+/* Returns 1 once after each SIGHUP, or once for several that arrive together. */
+int signals_take_hangup(void);
+/* Call at the end of standard input, which may be truncated: if Open MPI's mpirun is stopped, it closes the
+ * standard input of its ranks and sends SIGCONT, but SIGTERM only a second later. Waits for that SIGTERM. */
 void signals_await_stop(void);
 int signals_interrupted(void *unused);
 /* Makes signals_finish() return its status after SIGTERM, the usual way to stop a server. */
 void signals_accept_stop(void);
-/* With by_signal 1, signals_finish() ends the process by SIGPIPE if standard output was closed, as other
- * commands do in a pipe to `head`. One of several ranks passes 0, because mpirun would report a crash. */
+/* With by_signal 1, signals_finish() terminates the process by SIGPIPE if standard output was closed, as
+ * other commands end in a pipe to `head`. With several ranks, pass 0, because mpirun would report a crash. */
 void signals_end_quietly(int by_signal);
-/* Ends the process by the signal that interrupted it, after cleaning up, so that Ctrl-C also ends a shell
- * loop around the command. Returns `status` if there was no signal. */
+/* Terminates the process, after cleaning up, by the signal that interrupted it, so that Ctrl-C also ends a
+ * shell loop around the command. Returns `status` if there was no signal. */
 int signals_finish(int status);
 
 /* Flushes standard output and reports a failure other than a closed pipe. Returns the exit status. */

@@ -7,9 +7,10 @@
 enum flag_kind {
     FLAG_SWITCH,
     FLAG_TEXT,
+    FLAG_LIST, /* a string; the flag may be repeated */
     FLAG_COUNT,
     FLAG_CHOICE,
-    FLAG_REAL, /* this and the following kinds: numbers, each with a different range */
+    FLAG_REAL, /* this and the following kinds are numbers, each kind with a different range */
     FLAG_FACTOR,
     FLAG_SHARE,
     FLAG_KINDS

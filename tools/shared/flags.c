@@ -1,4 +1,4 @@
-/* Parses arguments by the table of flags. */
+/* Parses arguments according to the table of flags. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -25,7 +25,7 @@ static int is_taken(const struct flag *flag, int takes)
     return flag->takes == 0 || (flag->takes & takes) != 0;
 }
 
-enum { HELP_COLUMN = 42, HELP_WIDTH = 100 }; /* first column of the meanings, and maximum line width */
+enum { HELP_COLUMN = 42, HELP_WIDTH = 100 }; /* column where help texts start, and maximum line width */
 
 static void print_meaning(FILE *file, const char *meaning)
 {
@@ -46,7 +46,8 @@ static void print_meaning(FILE *file, const char *meaning)
     putc('\n', file);
 }
 
-/* Prints the value of a flag from a column on; a long list of choices is wrapped. Returns the next column. */
+/* Prints the value of a flag, starting at a column, and wraps a long list of choices. Returns the next
+ * column. */
 static int print_value(FILE *file, int column, const char *value)
 {
     enum { INDENT = 10 };
@@ -68,7 +69,7 @@ void help_print_flag(FILE *file, char letter, const char *name, const char *valu
     const char before[] = {'-', letter, ',', '\0'};
     int width = fprintf(file, "  %3s --%s%s", letter != 0 ? before : "", name, value != NULL ? " " : "");
     width = value != NULL ? print_value(file, width, value) : width;
-    if (width >= HELP_COLUMN) { /* too wide for the meaning */
+    if (width >= HELP_COLUMN) { /* no room for the help text on this line */
         putc('\n', file);
         width = 0;
     }
@@ -76,7 +77,7 @@ void help_print_flag(FILE *file, char letter, const char *name, const char *valu
     print_meaning(file, meaning);
 }
 
-/* Choices of a flag that begin with "|" have no word for the value 0, such as auto. */
+/* Returns the choices for help and messages. If they begin with "|", the default value 0 has no word. */
 static const char *shown_choices(const struct flag *flag)
 {
     return flag->choices != NULL && flag->choices[0] == '|' ? flag->choices + 1 : flag->choices;
@@ -129,7 +130,7 @@ static int may_be_none(const struct flag *flag)
     return flag->choices != NULL && strcmp(flag->choices, "X|none") == 0;
 }
 
-/* Returns -1, or the exit status for a wrong value. */
+/* Returns -1 on success, or an exit status for an invalid value. */
 static int set_flag(struct flags *flags, const struct flag *flag, const char *value)
 {
     char *field = (char *)flags + flag->offset;
@@ -139,6 +140,12 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
         *(int *)field = 1;
     } else if (flag->kind == FLAG_TEXT) {
         memcpy(field, &value, sizeof value);
+    } else if (flag->kind == FLAG_LIST) {
+        struct flag_values *values = (struct flag_values *)field;
+        if (values->count == MOST_FLAG_VALUES) {
+            return report_wrong_call("--%s: is given more than %d times", flag->name, MOST_FLAG_VALUES);
+        }
+        values->items[values->count++] = value;
     } else if (flag->kind == FLAG_COUNT) {
         long count = strtol(value, &end, 10);
         if (end == value || *end != '\0' || errno != 0 || count < 0 || count > INT_MAX) {
@@ -208,12 +215,19 @@ static void set_defaults(struct flags *flags)
         .port = -1,
         .grace = -1,
         .max_body = -1,
+        .max_upload = -1,
+        .most_requests = -1,
+        .most_characters = -1,
+        .most_texts = -1,
+        .most_queued = -1,
+        .wait = -1,
+        .time_limit = -1,
     };
     clf_device_options_init(&flags->device_options);
     clf_model_options_init(&flags->model_options);
 }
 
-/* Suggests the most similar flag; for train also keys of the recipe. */
+/* Reports an unknown flag and suggests the most similar flag or, for train, recipe key. */
 static int report_no_flag(const char *verb, const char *argument, int length, int takes)
 {
     struct clf__suggestion nearest = clf__suggest_begin(argument, length);
@@ -247,7 +261,7 @@ static int parse_flag(struct flags *flags, int *index, int argc, char **argv, in
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
     if (flag->kind == FLAG_SWITCH && value != NULL) {
-        return report_wrong_call("--%s: has no value; remove the value", flag->name);
+        return report_wrong_call("--%s: takes no value; remove the value", flag->name);
     }
     if (flag->kind != FLAG_SWITCH && value == NULL) {
         if (*index + 1 >= argc) {
@@ -262,9 +276,9 @@ static int parse_flag(struct flags *flags, int *index, int argc, char **argv, in
  * verbs that run a model. */
 static clf_precision default_precision(int takes)
 {
-    return (takes & TAKES_CONVERT) ? CLF_PRECISION_INT8
-           : (takes & TAKES_MODEL) ? CLF_PRECISION_AUTO
-                                   : CLF_PRECISION_FP32;
+    return (takes & TAKES_CONVERT)                  ? CLF_PRECISION_INT8
+           : (takes & (TAKES_MODEL | TAKES_MODELS)) ? CLF_PRECISION_AUTO
+                                                    : CLF_PRECISION_FP32;
 }
 
 int flags_parse(struct flags *flags, int argc, char **argv, int takes, const char *help)
@@ -293,7 +307,8 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
         return report_wrong_call(
             "--device: is empty; give an index or a part of a name, as shown by `clformer devices`");
     }
-    if ((takes & TAKES_MODEL) && (flags->model == NULL || flags->model[0] == '\0')) {
+    int lacks_model = (takes & TAKES_MODEL) && (flags->model == NULL || flags->model[0] == '\0');
+    if (lacks_model || ((takes & TAKES_MODELS) && flags->models.count == 0)) {
         return report_wrong_call("%s: requires a model; add -m MODEL", argv[0]);
     }
     return -1;
@@ -301,7 +316,7 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
 
 int flags_choice(char *word, size_t size, const char *name, int index)
 {
-    const char *choice = NULL; /* the first flag with the name; its choices include those of the others */
+    const char *choice = NULL; /* the first flag with this name; it has every choice of the others */
     for (int i = 0; i < flag_table_size && choice == NULL; i++) {
         choice = strcmp(flag_table[i].name, name) == 0 ? flag_table[i].choices : NULL;
     }
@@ -333,6 +348,13 @@ static const char *value_of(char *text, size_t size, const struct flags *flags, 
     int number = -1;
     if (flag->kind == FLAG_TEXT) {
         memcpy(&word, field, sizeof word);
+    } else if (flag->kind == FLAG_LIST) {
+        const struct flag_values *values = (const struct flag_values *)field;
+        size_t used = 0;
+        for (int i = 0; i < values->count && used < size; i++) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? " " : "", values->items[i]);
+        }
+        word = values->count > 0 ? text : NULL;
     } else if (flag->kind >= FLAG_REAL) {
         memcpy(&real, field, sizeof real);
         snprintf(text, size, "%.17g", real);

@@ -14,7 +14,7 @@ static void report(const char *path, const char *problem)
     fprintf(stderr, "clformer: %s: cannot be read: %s\n", path, problem);
 }
 
-/* Returns why a file must not be read, such as an endless device (/dev/zero), or NULL. */
+/* Returns the reason why a file must not be read, such as an endless device (/dev/zero), or NULL. */
 static const char *find_problem(int descriptor)
 {
     struct stat about, null;
@@ -29,7 +29,7 @@ static const char *find_problem(int descriptor)
     return is_device && !is_null ? "it is a device" : NULL;
 }
 
-/* Removes O_NONBLOCK, which is needed only by open(). Returns -1 with errno on failure. */
+/* Removes O_NONBLOCK, which only open() needs. Returns -1 with errno on failure. */
 static int make_blocking(int descriptor)
 {
     int flags = descriptor >= 0 ? fcntl(descriptor, F_GETFL) : -1;

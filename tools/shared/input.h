@@ -14,8 +14,8 @@ int input_open_descriptor(const char *path);
  * returns an exit status. */
 int input_read_all(char **text, size_t *size, const char *path, size_t most);
 
-/* Reads one line, with its newline and a NUL, into *text, which grows and is freed by the caller. Returns the
- * size, 0 at the end of the file or on an error (see ferror()), or one of these. */
+/* Reads one line, with its newline and a NUL, into *text, which grows as needed and is freed by the caller.
+ * Returns the size, 0 at the end of the file or on an error (see ferror()), or one of these constants. */
 enum { INPUT_TOO_LONG = -1, INPUT_NO_MEMORY = -2 };
 long long input_read_line(char **text, size_t *capacity, FILE *file, size_t most);
 

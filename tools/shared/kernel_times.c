@@ -2,19 +2,12 @@
 #include <string.h>
 
 #include "shared/command.h"
+#include "shared/peaks.h"
 
 enum { MOST_ROWS = 20, NAME_WIDTH = 32 };
 
-/* Peak operations per second of the arithmetic of a precision. */
-static double arithmetic_peak(const struct clf_device_peaks *peaks, clf_precision precision)
-{
-    double own = precision == CLF_PRECISION_INT8   ? peaks->int8_operations
-                 : precision == CLF_PRECISION_BF16 ? peaks->bf16_operations
-                                                   : 0.0;
-    return own > 0.0 ? own : peaks->fma_operations; /* devices without the instruction use FMA */
-}
-
-/* Prints operations and bytes per second and, if the peaks are known, the larger share of a peak. */
+/* Prints operations and bytes per second and, if the peaks are known, the larger of the two fractions of the
+ * peaks. */
 static void print_rates(const struct clf_kernel_time *time, const struct clf_device_peaks *peaks)
 {
     double operations = time->operations / time->seconds, bytes = time->bytes / time->seconds;
@@ -22,7 +15,7 @@ static void print_rates(const struct clf_kernel_time *time, const struct clf_dev
     if (!(peaks->read_bytes > 0.0)) {
         return;
     }
-    double arithmetic = operations / arithmetic_peak(peaks, time->precision),
+    double arithmetic = operations / peak_operations(peaks, time->precision),
            reading = bytes / peaks->read_bytes;
     fprintf(stderr, " %6.0f %% of %s", 100.0 * (arithmetic > reading ? arithmetic : reading),
             arithmetic > reading ? "arithmetic" : "reading");
@@ -55,17 +48,13 @@ static void print_table(const struct clf_kernel_time *times, int count, const st
         total += times[i].seconds;
     }
     fprintf(stderr, "clformer: %.3f s on the device", total);
-    if (peaks->fma_operations > 0.0) {
-        fprintf(stderr, "; peak rates: %.1f GFLOP/s of FMA", 1e-9 * peaks->fma_operations);
-    }
-    if (peaks->int8_operations > 0.0) {
-        fprintf(stderr, ", %.1f GOP/s of int8 dot products", 1e-9 * peaks->int8_operations);
-    }
-    if (peaks->bf16_operations > 0.0) {
-        fprintf(stderr, ", %.1f GFLOP/s of bf16 dot products", 1e-9 * peaks->bf16_operations);
-    }
-    if (peaks->read_bytes > 0.0) {
-        fprintf(stderr, ", %.1f GB/s of reads", 1e-9 * peaks->read_bytes);
+    const char *before = "; peak rates: ";
+    for (int i = 0; i < PEAK_KINDS; i++) {
+        double rate = peak_rate(peaks, i);
+        if (rate > 0.0) {
+            fprintf(stderr, "%s%.1f %s of %s", before, 1e-9 * rate, peak_kinds[i].unit, peak_kinds[i].label);
+            before = ", ";
+        }
     }
     fprintf(stderr, "\n  %-*s %9s %9s %7s %9s %7s %8s\n", NAME_WIDTH, "kernel", "launches", "seconds",
             "share", "GFLOP/s", "GB/s", "of peak");
@@ -112,7 +101,7 @@ int print_kernel_times(struct clf_device *device, int status)
     static const struct clf_device_peaks unknown = {.fma_operations = 0.0};
     const struct clf_device_peaks *peaks = &unknown;
     if (signals_interrupted(NULL)) {
-        return status; /* no measurement delays an interrupted command */
+        return status; /* an interrupted command ends without measurements */
     }
     clf_status done = clf_device_profile(&times, &count, device);
     if (done == CLF_OK && count > 0) {

@@ -12,7 +12,7 @@
 #include "shared/input.h"
 #include "shared/progress.h"
 
-/* Bytes per read, and the usual block size of a writer that does not wait for answers. */
+/* Bytes per read, and the usual block size of a writer that does not wait for translations. */
 enum { READ_BYTES = 1 << 16, BLOCK_BYTES = 4096 };
 #define BLOCK_SECONDS 2e-3
 
@@ -91,8 +91,8 @@ static int has_arrived(const struct line_reader *reader, int milliseconds)
     return poll(&input, 1, milliseconds) > 0;
 }
 
-/* Makes space for reading: moves the kept bytes to the start of the buffer. Of a line that is too long, one
- * byte more than the limit is kept to mark it. */
+/* Makes space for reading: moves the kept bytes to the start of the buffer. If a line is too long, one byte
+ * more than the limit is kept to mark the line. */
 static int make_room(struct line_reader *reader)
 {
     size_t held = reader->filled - reader->next;
@@ -116,7 +116,7 @@ static int make_room(struct line_reader *reader)
     return EXIT_DONE;
 }
 
-/* On a terminal, prints that the command waits for input, and how to end the input. */
+/* On a terminal, explains how to enter lines and how to end the input. */
 static void advise(struct line_reader *reader)
 {
     int waits =
@@ -155,7 +155,7 @@ static int fill(struct line_reader *reader)
     return status == CLF_OK ? EXIT_DONE : report_failure(status);
 }
 
-/* Returns 1 if the buffer holds a whole line, up to `searched`, or the last bytes of the input. */
+/* Returns 1 if the buffer holds a whole line, which ends at `searched`, or the last bytes of the input. */
 static int has_line(struct line_reader *reader)
 {
     size_t left = reader->filled - reader->searched;
@@ -232,8 +232,8 @@ static int find_more(int *out, struct line_reader *reader)
 }
 
 /* Sets *out to 1 if each side has a next line or is at its end. Does not wait after single lines, because the
- * writer may be waiting for the answer. After whole blocks, more lines usually follow; the function waits for
- * them until `deadline`, which the first call that needs it sets. */
+ * writer may be waiting for their translations. After whole blocks, more lines usually follow; the function
+ * waits for them until `deadline`, which the first call that waits sets. */
 static int are_ready(int *out, struct line_reader *readers, int sides, size_t bytes, double *deadline)
 {
     *out = 0;

@@ -6,14 +6,14 @@
 
 #include <clformer/translator.h>
 
-enum { LINE_BYTES_KEPT = 1 << 22 }; /* bytes of one line; longer than any model's input */
+enum { LINE_BYTES_KEPT = 1 << 22 }; /* maximum bytes kept of a line; longer than any model's input */
 
 struct line_reader {
     const char *name; /* for messages */
     int descriptor;
     int quiet;                /* print no warnings or advice */
-    int has_advised;          /* the advice for terminals was printed */
-    long long line_number;    /* number of the last line read, from 1 */
+    int has_advised;          /* the advice for terminals has been printed */
+    long long line_number;    /* number of the last line read; the first line is 1 */
     unsigned long long bytes; /* total bytes of the lines read so far */
     /* Bytes read but not yet part of a line: buffer[next .. filled), with no newline before `searched`. */
     char *buffer;

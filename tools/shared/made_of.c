@@ -98,7 +98,7 @@ static clf_status add_model(json_t *files, const struct flags *flags)
                                                             : CLF_OK;
 }
 
-/* A flags_visit. */
+/* A flags_visit function: adds a flag unless it cannot change the output. */
 static clf_status add_option(void *user, const char *name, const char *value)
 {
     static const char *const others[] = {"model",   "device", "output",      "quiet",

@@ -9,10 +9,10 @@
 
 /* Creates an object with the keys "clformer" (the version), "verb", "model" and "options". Each file of the
  * model is described by its name, size and checksum (of a large file, the checksum of parts of it). Flags
- * that do not change the output are left out, as are files of the model folder that are flags->output or
- * belong to it. The caller frees *out with json_decref().
+ * that do not change the output are left out, as are flags->output and its incomplete files if they are in
+ * the model folder. The caller frees *out with json_decref().
  *
- * flags: after flags_parse(). takes: of the verb.
+ * flags: filled by flags_parse(). takes: the flag groups of the verb.
  *
  * Fails if a file of the model cannot be read. */
 clf_status made_of_describe(json_t **out, const char *verb, const struct flags *flags, int takes);

@@ -14,10 +14,11 @@
 
 static atomic_int interrupted;          /* signal that interrupted the process, or 0 */
 static atomic_int continued;            /* SIGCONT has arrived */
+static atomic_int hung_up;              /* SIGHUP has arrived, see signals_keep_hangup() */
 static int is_pipe_known, ends_by_pipe; /* SIGPIPE was not ignored at the start of the process */
 static int is_output_closed;            /* the reader of standard output is gone */
 
-/* A second signal of any number ends the process at once. */
+/* A second signal, whichever it is, ends the process at once. */
 static void ask_to_stop(int signal_number)
 {
     if (interrupted != 0) {
@@ -33,24 +34,36 @@ static void note_continued(int signal_number)
     continued = 1;
 }
 
+static void note_hangup(int signal_number)
+{
+    (void)signal_number;
+    atomic_store(&hung_up, 1);
+}
+
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 enum { STOPS = sizeof stops / sizeof *stops };
-static int is_caught[STOPS];
+static int is_caught[STOPS], keeps_hangup;
+
+static void (*handler_of(int i))(int)
+{
+    return keeps_hangup && stops[i] == SIGHUP ? note_hangup : ask_to_stop;
+}
 
 static void catch_stop(int i)
 {
-    struct sigaction action = {.sa_handler = ask_to_stop,
-                               .sa_flags = (int)SA_RESETHAND}; /* a second signal ends the process */
+    struct sigaction action = {.sa_handler = handler_of(i)};
+    /* A second stop signal ends the process. */
+    action.sa_flags = action.sa_handler == ask_to_stop ? (int)SA_RESETHAND : (int)SA_RESTART;
     sigaction(stops[i], &action, NULL);
 }
 
-/* When it first compiles, LLVM replaces the handlers by one that deletes the files that it is writing, which
- * makes compilations fail. */
+/* Installs the handlers again. LLVM replaces them at its first compilation by a handler that deletes the
+ * files that LLVM is writing, which makes compilations fail. */
 static void catch_again(void)
 {
     for (int i = 0; i < STOPS; i++) {
         struct sigaction now;
-        if (is_caught[i] && sigaction(stops[i], NULL, &now) == 0 && now.sa_handler != ask_to_stop) {
+        if (is_caught[i] && sigaction(stops[i], NULL, &now) == 0 && now.sa_handler != handler_of(i)) {
             catch_stop(i);
         }
     }
@@ -59,7 +72,8 @@ static void catch_again(void)
 void signals_catch(int stops_work)
 {
     for (int i = 0; stops_work && i < STOPS; i++) {
-        struct sigaction old; /* nohup ignores SIGHUP, a shell without job control SIGINT */
+        struct sigaction old; /* inherited: nohup ignores SIGHUP, a shell without job control ignores SIGINT
+                                 in the background */
         is_caught[i] = sigaction(stops[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN;
         if (is_caught[i]) {
             catch_stop(i);
@@ -74,6 +88,22 @@ void signals_catch(int stops_work)
         is_pipe_known = 1;
         ends_by_pipe = pipes.sa_handler != SIG_IGN;
     }
+}
+
+void signals_keep_hangup(void)
+{
+    keeps_hangup = 1;
+    for (int i = 0; i < STOPS; i++) {
+        if (stops[i] == SIGHUP) {
+            is_caught[i] = 1; /* even under nohup */
+            catch_stop(i);
+        }
+    }
+}
+
+int signals_take_hangup(void)
+{
+    return atomic_exchange(&hung_up, 0);
 }
 
 int signals_interrupted(void *unused)
@@ -120,7 +150,7 @@ int signals_finish(int status)
     return status;
 }
 
-/* Printed once, even if several calls fail. */
+/* Prints the message only once, even if several calls fail. */
 static int print_interrupted(const char *message)
 {
     static int is_printed;
@@ -154,7 +184,7 @@ int report_failure(clf_status status)
         return print_interrupted(clf_last_error());
     }
     if (interrupted !=
-        0) { /* a failure may result from the signal: LLVM deletes the files that it is writing */
+        0) { /* the signal may have caused the failure: LLVM deletes the files that it is writing */
         return report_interrupted();
     }
     fprintf(stderr, "clformer: %s\n", clf_last_error());
@@ -166,7 +196,7 @@ int report_wrong_call(const char *format, ...)
     char sentence[CLF__ERROR_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 overlooks va_start() */
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 does not recognise va_start() */
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     if (told_by != NULL) {

@@ -76,7 +76,7 @@ static int print_page(FILE *file, const struct page *page)
             fputs(rest, file);
             return EXIT_DONE;
         }
-        if (length == 0 || name[length + 1] != '@') { /* a literal @ of the page */
+        if (length == 0 || name[length + 1] != '@') { /* a literal @ in the page */
             fprintf(file, "%.*s@", (int)(name - rest), rest);
             rest = name + 1;
             continue;
@@ -112,8 +112,8 @@ static int print_and_close(FILE *file, const char *path, const struct page *page
     return status;
 }
 
-/* Fails if the file exists and is neither empty nor a page: it may be a text or a log of the user. Reports
- * the failure and returns an exit status. */
+/* Fails if the file exists and is neither empty nor a page: it may be a text or a log that the user needs.
+ * Reports the failure and returns an exit status. */
 static int check_old(const char *path)
 {
     static const char start[] = "<!DOCTYPE html>";
@@ -138,7 +138,7 @@ static int check_old(const char *path)
     return is_free ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Flushes at once, while the reason of a failure is known. */
+/* Flushes at once, while errno still describes a failure. */
 static int print_to_output(const struct page *page)
 {
     int status = print_page(stdout, page);
@@ -162,8 +162,8 @@ int page_write(const char *path, const struct page *page)
     if (status != CLF_OK) {
         return report_failure(status);
     }
-    /* Printed to a copy of the descriptor: closing the copy reports a full disk, and the writer closes its
-     * own descriptor. */
+    /* Prints to a copy of the descriptor: closing the copy reports a full disk, and the writer closes its own
+     * descriptor. */
     int result = print_and_close(fdopen(dup(writer.descriptor), "w"), path, page);
     status = clf__file_writer_close(&writer, result == EXIT_DONE ? CLF_OK : CLF_INTERRUPTED);
     return result == EXIT_DONE && status != CLF_OK ? report_failure(status) : result;

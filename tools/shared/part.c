@@ -72,7 +72,7 @@ static clf_status lock(int descriptor, const struct part *part)
     return CLF_OK;
 }
 
-/* Opens or creates the file; *is_new: it was created. */
+/* Opens or creates the file. *is_new: 1 if it was created. */
 static clf_status open_file(struct part *part, int *is_new)
 {
     int descriptor = open(part->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -171,7 +171,7 @@ struct older {
     long long bytes, size; /* recorded size and size of the file */
 };
 
-/* Reads the record if there is one; fails for a file of the name that is no record. */
+/* Reads the record if it exists; fails if a file with its name is not a record. */
 static clf_status read_older(struct older *out, const struct part *part)
 {
     const char *const sentence = "%s: is not a record of clformer; move it, or choose another output";
@@ -194,7 +194,7 @@ static clf_status read_older(struct older *out, const struct part *part)
     return is_record ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, sentence, part->record_path);
 }
 
-/* --- Beginning. --- */
+/* --- Starting an output. --- */
 
 /* Checks that the earlier run can be continued. */
 static clf_status check_older(const struct part *part, const struct older *older)
@@ -287,7 +287,7 @@ clf_status part_advance(struct part *part, const struct part_state *state)
     return state->lines > part->recorded && seconds_now() >= part->record_at ? record(part, state) : CLF_OK;
 }
 
-/* --- The end. --- */
+/* --- Closing an output. --- */
 
 static clf_status finish(struct part *part)
 {

@@ -15,12 +15,12 @@ enum { PART_INPUTS = 2 };
 
 /* The progress of an output. */
 struct part_state {
-    long long lines;              /* finished lines of each input */
-    long long failed, cut;        /* number of finished lines that failed, that were cut */
-    uint64_t inputs[PART_INPUTS]; /* FNV-1a hash of the finished lines of each input */
+    long long lines;              /* number of finished lines of each input */
+    long long failed, cut;        /* number of finished lines that failed, and that were truncated */
+    uint64_t inputs[PART_INPUTS]; /* FNV-1a hash of each input's finished lines */
 };
 
-/* End with part_close(), also after a failure. A zeroed struct is closed. */
+/* Close with part_close(), also after a failure. A zeroed struct is closed. */
 struct part {
     const char *output;       /* borrowed */
     char *path, *record_path; /* OUTPUT.part, OUTPUT.part.json */
@@ -42,7 +42,7 @@ clf_status part_open(struct part *out, const char *output);
  * earlier run.
  *
  * Returns CLF_BAD_ARGUMENT and changes nothing if another run is writing the files or if clformer did not
- * write them; with resumes also if the version, model, flags or input differ from those in the record. */
+ * write them; with `resumes`, also if the version, model, flags or input differ from the record. */
 clf_status part_begin(struct part *part, json_t *made_of, int inputs, int resumes, struct part_state *state);
 
 /* Continues after the recorded lines and removes the rest of the file. Call this after the inputs were
@@ -52,9 +52,9 @@ clf_status part_continue(struct part *part, const struct part_state *state);
 /* Reports progress: `state` counts the lines printed to the file. Writes the record if it is due. */
 clf_status part_advance(struct part *part, const struct part_state *state);
 
-/* Closes the output. With CLF_OK the file is complete and gets its name. Any other status is returned;
- * finished lines are recorded and kept, and without finished lines both files are removed. *kept (may be
- * NULL): number of lines to continue from. Closing again does nothing. */
+/* Closes the output. With CLF_OK, the file is complete and is renamed to OUTPUT. Any other status is
+ * returned; finished lines are recorded and kept, and without finished lines both files are removed. *kept
+ * (may be NULL): number of finished lines that are kept. Closing again does nothing. */
 clf_status part_close(struct part *part, const struct part_state *state, clf_status status, long long *kept);
 
 #endif

@@ -3,7 +3,7 @@
 #define CLF_TOOLS_PROGRESS_H
 
 struct progress {
-    int shown;                      /* stderr is a terminal, and not --quiet */
+    int shown;                      /* 1 if stderr is a terminal and --quiet is not given */
     double start, last;             /* seconds */
     unsigned long long total_bytes; /* size of the input, 0 if unknown */
 };

@@ -49,8 +49,8 @@ static int is_alike(const struct clf_device_info *a, const struct clf_device_inf
            strcmp(a->driver, b->driver) == 0;
 }
 
-/* Returns the device at `place` among devices of the same kind as `first`, in list order and modulo their
- * number. */
+/* Returns the device at `place` among devices of the same kind as `first`, in list order and modulo the
+ * number of these devices. */
 static int find_device(const struct clf_device_list *list, const struct clf_device_info *first, int place)
 {
     int count = clf_device_list_count(list), alike = 0, index = first->index;
@@ -98,7 +98,7 @@ static int open_own(struct setup *setup, const struct flags *flags, int place)
     }
     its.device = *selector != '\0' ? selector : flags->device;
     int result = flags->model != NULL ? setup_open_several(setup, &its) : setup_open(setup, &its);
-    log_to_stderr(flags); /* setup_open() set the address of `its` */
+    log_to_stderr(flags); /* replaces the pointer to `its`, set by setup_open() */
     return result;
 }
 

@@ -1,4 +1,4 @@
-/* Running as one of several ranks. */
+/* Support for running as one of several ranks. */
 #ifndef CLF_TOOLS_RANKS_H
 #define CLF_TOOLS_RANKS_H
 
@@ -6,19 +6,19 @@
 
 #include "shared/command.h"
 
-/* If the process is one of several ranks, makes a failure before ranks_join() a failure of all ranks, which
- * one of them prints. */
+/* If the process is one of several ranks, turns a failure before ranks_join() into a failure of all ranks,
+ * which one of them prints. */
 void ranks_tell_failures(void);
 
 /* Joins the other ranks. Ranks other than 0 print no more log messages. Returns an exit status. */
 int ranks_join(struct clf_ranks **ranks, struct flags *flags);
 
-/* If `status`, an exit status, is EXIT_DONE, opens the device for this rank's place on its host, or calls
- * setup_open_several() if a model is named. Returns EXIT_DONE if all ranks succeeded. */
+/* If `status`, an exit status, is EXIT_DONE, opens a device, or devices and models if a model is named. The
+ * device depends on the number of this rank on its host. Returns EXIT_DONE if all ranks succeeded. */
 int ranks_open_device(struct clf_ranks *ranks, struct setup *setup, const struct flags *flags, int status);
 
-/* Fails on all ranks unless all have the same version of clformer, content of the model folder, and values of
- * the verb's flags. */
+/* Fails on all ranks unless all ranks have the same version of clformer, the same files in the model folder,
+ * and the same values of the verb's flags. */
 clf_status ranks_check(struct clf_ranks *ranks, const struct flags *flags, int takes);
 
 /* Fails if the process is one of several ranks, one of which prints the message. Returns -1 for a single

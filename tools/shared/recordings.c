@@ -163,7 +163,7 @@ static clf_status write_outputs(struct work *work, int index, const struct clf_t
     return CLF_OK;
 }
 
-/* Reports an interruption with the message of the command instead of that of the library. */
+/* Reports an interruption with the command's message instead of the library's. */
 static int report(clf_status status)
 {
     return status == CLF_INTERRUPTED ? report_interrupted() : report_failure(status);

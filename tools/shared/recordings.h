@@ -4,7 +4,7 @@
 
 #include "shared/command.h"
 
-/* An additional format after the library's: all formats, each in a separate file. */
+/* An additional format after the formats of the library: all formats, each in a separate file. */
 #define RECORDINGS_ALL_FORMATS (CLF_TRANSCRIPT_JSON + 1)
 
 /* Returns the number of requested formats, and the first one in *first. */

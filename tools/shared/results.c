@@ -29,7 +29,7 @@ json_t *result_text(const char *text, size_t size)
 
 json_t *result_append(json_t *array, json_t *value)
 {
-    if (json_array_append_new(array, value) != 0) { /* takes ownership of the value in any case */
+    if (json_array_append_new(array, value) != 0) { /* takes ownership of the value, even on failure */
         json_decref(array);
         return NULL;
     }
@@ -67,6 +67,68 @@ json_t *result_remarks(json_t *object, int cut_from, const char *problem)
         return NULL;
     }
     return object;
+}
+
+/* Returns an array with the aligned source token, or null, for each id. */
+static json_t *alignment_array(const struct clf_hypothesis *hypothesis)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < hypothesis->count; i++) {
+        int source = hypothesis->alignment[i];
+        array = result_append(array, source >= 0 ? json_integer(source) : json_null());
+    }
+    return array;
+}
+
+static json_t *hypothesis_object(const struct clf_model *model, const struct clf_hypothesis *hypothesis)
+{
+    json_t *object = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o}", "text", result_text(hypothesis->text, strlen(hypothesis->text)),
+        "tokens", result_tokens(model, hypothesis->ids, hypothesis->count), "ids",
+        result_ids(hypothesis->ids, hypothesis->count), "score", result_number((double)hypothesis->score),
+        "log_probability", result_number(hypothesis->log_probability));
+    if (object != NULL && hypothesis->alignment != NULL &&
+        json_object_set_new(object, "alignment", alignment_array(hypothesis)) != 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *n_best_array(const struct clf_model *model, const struct clf_translation *translation)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < translation->count; i++) {
+        all = result_append(all, hypothesis_object(model, &translation->hypotheses[i]));
+    }
+    return all;
+}
+
+json_t *result_sentence(const struct clf_sentence *sentence)
+{
+    return json_pack("{s:o, s:o}", "source", result_text(sentence->source, sentence->source_size), "text",
+                     result_text(sentence->text, strlen(sentence->text)));
+}
+
+json_t *result_translation(const struct clf_model *model, const struct clf_translation *translation,
+                           int has_n_best, const json_t *sentences)
+{
+    json_t *object = translation->count > 0 ? hypothesis_object(model, &translation->hypotheses[0])
+                                            : json_pack("{s:s, s:[], s:[], s:n, s:n}", "text", "", "tokens",
+                                                        "ids", "score", "log_probability");
+    int failed = object == NULL;
+    if (!failed && has_n_best) {
+        failed = json_object_set_new(object, "n_best", n_best_array(model, translation)) != 0;
+    }
+    if (!failed && sentences != NULL) {
+        failed = json_object_set(object, "sentences", (json_t *)sentences) != 0;
+    }
+    if (failed) {
+        json_decref(object);
+        object = NULL;
+    }
+    return result_remarks(object, translation->cut_from,
+                          translation->status != CLF_OK ? translation->problem : NULL);
 }
 
 clf_status result_write(FILE *file, json_t *object)

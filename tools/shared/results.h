@@ -8,7 +8,7 @@
 
 #include <clformer/clformer.h>
 
-/* Returns null for a value that is not finite, because JSON has no such numbers. */
+/* Returns a number, or null if it is not finite, because JSON has no such numbers. */
 json_t *result_number(double value);
 /* Returns a string. If the text is not UTF-8 (a message may contain any path), non-ASCII bytes become
  * question marks. */
@@ -19,8 +19,18 @@ json_t *result_ids(const int32_t *ids, int count);
 json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int count);
 
 /* Adds "cut_from", the length of a line before truncation (unless 0), and "error" (unless NULL). Returns NULL
- * for NULL. */
+ * if `object` is NULL. */
 json_t *result_remarks(json_t *object, int cut_from, const char *problem);
+/* Returns an object with the keys "source" and "text": a sentence and its translation. */
+json_t *result_sentence(const struct clf_sentence *sentence);
+/* Returns an object with the fields of the best hypothesis of a translation, which are empty or null if there
+ * is none, and with result_remarks(); NULL if out of memory.
+ *
+ * @param has_n_best 1: with "n_best", an array of all hypotheses.
+ * @param sentences an array of result_sentence(), or NULL. */
+json_t *result_translation(const struct clf_model *model, const struct clf_translation *translation,
+                           int has_n_best, const json_t *sentences);
+
 /* Writes one object as a line and releases it. NULL means out of memory. */
 clf_status result_write(FILE *file, json_t *object);
 /* Writes one object to standard output and reports a failure. Returns an exit status. */

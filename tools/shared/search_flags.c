@@ -9,7 +9,7 @@
 #include "shared/command.h"
 
 /* Parses an id (digits), "none" (-1), or a target token. Digits are never a token, so that an id has the same
- * meaning with every vocabulary. Returns -1, or the exit status for a wrong value. */
+ * meaning with every vocabulary. Returns -1 on success, or an exit status for an invalid value. */
 static int find_token(int32_t *out, const struct clf_model *model, const char *flag, const char *token)
 {
     if (strcmp(token, "none") == 0) {
@@ -86,7 +86,7 @@ static void override_real(double *value, double given)
     }
 }
 
-/* Returns -1, or the exit status for contradictory flags. */
+/* Returns -1 on success, or an exit status for contradictory flags. */
 static int apply_sampling(struct clf_translate_options *options, const struct flags *flags)
 {
     if (flags->sample && flags->no_sample) {
@@ -116,7 +116,7 @@ static int apply_sampling(struct clf_translate_options *options, const struct fl
                : -1;
 }
 
-/* Returns -1, or the exit status for flags that cannot be combined with --stream. */
+/* Returns -1 on success, or an exit status for flags that cannot be combined with --stream. */
 static int check_streamed(const struct flags *flags)
 {
     const struct clf_translate_options *options = &flags->translate;
@@ -137,8 +137,8 @@ static int check_streamed(const struct flags *flags)
                : -1;
 }
 
-/* Sets the options that contain tokens. Returns -1, or the exit status for a token that the model does not
- * have. */
+/* Sets the options that contain tokens. Returns -1 on success, or an exit status for a token that the model
+ * does not have. */
 static int apply_tokens(struct clf_translate_options *options, const struct flags *flags,
                         const struct clf_model *model)
 {

@@ -76,7 +76,7 @@ int setup_open_several(struct setup *setup, const struct flags *flags)
     for (int i = 0; i < setup->count; i++) {
         print_device(setup->devices[i], flags);
     }
-    if (status == CLF_OK) {
+    if (status == CLF_OK && flags->model != NULL) {
         status = load_models(setup, flags);
     }
     if (status != CLF_OK) {

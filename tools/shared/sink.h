@@ -17,17 +17,17 @@ struct sink {
  * a link such as /dev/stdout, which must not be replaced by a file. */
 int sink_is_file(const char *path);
 
-/* Opens the output. NULL or "-" is standard output. The path is borrowed. End with sink_close(), also after a
- * failure. */
+/* Opens the output. NULL or "-" is standard output. The path is borrowed. Close with sink_close(), also after
+ * a failure. */
 clf_status sink_open(struct sink *out, const char *path);
 /* Calls part_begin() for a file. */
 clf_status sink_begin_part(struct sink *sink, json_t *made_of, int inputs, int resumes,
                            struct part_state *state);
-/* Flushes the output. `state` counts the printed lines. Fails if they cannot be written, except on standard
- * output. */
+/* Flushes the output. `state` counts the printed lines. Fails if the lines cannot be written, except on
+ * standard output. */
 clf_status sink_flush(struct sink *sink, const struct part_state *state);
-/* Closes the output. With CLF_OK a file gets its name. Any other status is returned, and an earlier file of
- * the name is unchanged. *kept: see part_close(). Closing again does nothing. */
+/* Closes the output. With CLF_OK, a file gets its final name. Any other status is returned, and an existing
+ * file of that name is unchanged. *kept: see part_close(). Closing again does nothing. */
 clf_status sink_close(struct sink *sink, const struct part_state *state, clf_status status, long long *kept);
 
 #endif

@@ -36,7 +36,7 @@ static int close_pipes(int pipes[PIPES][2])
     return -1;
 }
 
-/* Runs in the child: only calls that are safe after fork(). */
+/* Runs in the child and makes only calls that are safe after fork(). */
 static void become(const struct spawn *spawn, int pipes[PIPES][2])
 {
     dup2(pipes[INPUT][READ_END], STDIN_FILENO);

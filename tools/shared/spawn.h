@@ -18,7 +18,7 @@ struct spawn {
 
 /* How a process ended. */
 struct spawn_end {
-    int status;           /* exit status; -1 if the process did not exit by itself */
+    int status;           /* exit status; -1 if a signal ended the process */
     int signal;           /* signal that ended the process, or 0 */
     int timed_out;        /* stopped after the time limit */
     double seconds;       /* from the start to the end of the process */

@@ -7,8 +7,8 @@
 #include "runtime/cluster/ranks.h"
 #include "shared/made_of.h"
 
-/* Windows are large if their results can be printed during the work, because batches become smaller near the
- * end of a window. Otherwise a window consists of a few batches, so that results are printed early. */
+/* Windows are large if their results can be printed as they are computed, because batches become smaller near
+ * the end of a window. Otherwise, a window consists of a few batches, so that results are printed early. */
 enum {
     EARLY_WINDOW_LINES = 8192,
     LATE_WINDOW_LINES = 512,
@@ -85,7 +85,7 @@ static void poll_stream(void *payload)
     unsigned long long bytes = stream->readers[0].bytes;
     if (window->count > 0 && bytes >= window->size) {
         double share = (double)(lines - before) / window->count;
-        share = share < 1 ? share : 1; /* counts sentences until their line is complete */
+        share = share < 1 ? share : 1; /* finished sentences count as lines until their line is complete */
         bytes -= (unsigned long long)((1.0 - share) * (double)window->size);
     }
     if (stream_is_first(stream)) {
@@ -189,7 +189,7 @@ static int begin(struct stream *stream, int takes, int status)
         status = begin_part(stream, takes);
     }
     clf_status own =
-        status == EXIT_DONE ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the flags do not suit the model");
+        status == EXIT_DONE ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "the model does not support the flags");
     clf_status all = clf_ranks_agree(stream->ranks, own);
     if (own == CLF_OK && all != CLF_OK) {
         return ranks_report(stream->ranks, all);
@@ -212,14 +212,14 @@ static int work_on_window(struct stream *stream)
         return EXIT_FAILED;
     }
     if (status != CLF_OK && signals_interrupted(NULL)) {
-        return EXIT_DONE; /* run_windows() reports it */
+        return EXIT_DONE; /* run_windows() reports the interrupt */
     }
     stream->failure = clf__failure_keep(status);
     return status == CLF_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Windows of frames are small because frames are large; streamed output uses single lines. The window
- * grows with the number of ranks. */
+/* Returns the number of lines per window. Windows of frames are small because frames are large; streamed
+ * output uses single lines. The number grows with the number of ranks. */
 static int window_lines(const struct stream *stream)
 {
     int comes_early = stream->translated != NULL && !stream->flags.alignments &&
@@ -266,7 +266,7 @@ static int skip_finished(struct stream *stream)
     }
     stream->windows[0].count = 0;
     if (signals_interrupted(NULL)) {
-        return EXIT_DONE; /* run_windows() reports it */
+        return EXIT_DONE; /* run_windows() reports the interrupt */
     }
     for (int side = 0; side < stream->sides; side++) {
         if (read.lines < lines || read.inputs[side] != stream->done.inputs[side]) {
@@ -284,7 +284,7 @@ static int skip_finished(struct stream *stream)
     return stream->failure.status == CLF_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Completes or keeps the output, depending on the exit status so far. */
+/* Completes the output, or keeps it as incomplete, depending on the exit status so far. */
 static int end_output(struct stream *stream, int status)
 {
     if (status == EXIT_DONE) {
@@ -303,7 +303,7 @@ static int run_windows(struct stream *stream)
     int status = stream->done.lines > 0 ? skip_finished(stream) : EXIT_DONE;
     progress_begin(&stream->progress, stream->flags.quiet, first->descriptor);
     while (status == EXIT_DONE && !first->at_end) {
-        if (!signals_interrupted(NULL)) { /* an interrupt before this point must not block on input */
+        if (!signals_interrupted(NULL)) { /* after an earlier interrupt, do not wait for input */
             status = windows_read(stream->windows, stream->readers, stream->sides, &limits);
         }
         if (status == EXIT_DONE && stream->windows[0].count > 0 && !signals_interrupted(NULL)) {

@@ -21,7 +21,7 @@ struct stream {
     struct setup setup;
     struct line_reader readers[STREAM_SIDES];
     struct window windows[STREAM_SIDES]; /* with equal line counts */
-    int sides;                           /* number of inputs: 1, or 2 whose lines are paired */
+    int sides;                           /* number of inputs: 1, or 2 with paired lines */
     struct clf_translator *translator;
     void (*streamed)(int line, const char *text, size_t size,
                      void *payload); /* callback of clf_translate_options */
@@ -35,7 +35,7 @@ struct stream {
     struct progress progress;
     struct sink sink;        /* used by rank 0 */
     int window_printed;      /* lines of the window that were printed */
-    struct part_state done;  /* printed lines, including those of the run that --resume continues */
+    struct part_state done;  /* printed lines, including the lines of the run that --resume continues */
     long long failed_before; /* lines that failed in the run that --resume continues */
     long long kept;          /* finished lines if the output is incomplete */
     struct clf_ranks *ranks;

@@ -1,5 +1,5 @@
-/* Replaces the streams stderr and stdout, which glibc permits. Other C libraries do not; there, only log
- * messages are escaped, by the library. */
+/* Replaces the streams stderr and stdout, which only glibc permits. With other C libraries, only log messages
+ * are escaped, by the library. */
 #define _GNU_SOURCE /* fopencookie() */
 #include "shared/terminal_guard.h"
 
@@ -37,7 +37,7 @@ static int write_all(int descriptor, const char *bytes, size_t size)
     return 1;
 }
 
-/* At most CHUNK bytes. */
+/* Escapes and writes at most CHUNK bytes. */
 static int write_chunk(struct guard *guard, const char *bytes, size_t size)
 {
     char text[MOST_KEPT + CHUNK], shown[LONGEST * sizeof text + 1];
@@ -55,7 +55,7 @@ static ssize_t write_visible(void *cookie, const char *bytes, size_t size)
     for (size_t done = 0; done < size;) {
         size_t chunk = size - done < CHUNK ? size - done : CHUNK;
         if (!write_chunk(cookie, bytes + done, chunk)) {
-            return 0; /* error return of a fopencookie() write function */
+            return 0; /* means an error for fopencookie() */
         }
         done += chunk;
     }
@@ -68,7 +68,7 @@ static int begins_with(const char *bytes, size_t size, const char *start)
 }
 
 /* Returns 1 for messages of libmpg123, which libsndfile uses. They do not name the file; the decoder reports
- * the same problems with its name. */
+ * the same problems with the file name. */
 static int is_of_mpg123(const char *bytes, size_t size)
 {
     static const char name[] = "libmpg123";

@@ -31,7 +31,7 @@ struct answer {
     int has_failed;
     struct line_cut cut;
     size_t text_size;    /* size of the output */
-    size_t problem_size; /* size of the problem's message with its NUL */
+    size_t problem_size; /* size of the error message with its NUL */
 };
 
 /* Answers of a batch, collected line by line. */
@@ -53,7 +53,7 @@ enum message_kind {
     MESSAGE_WORK,    /* from rank 0: a batch */
     MESSAGE_ANSWERS, /* to rank 0: answers to some lines of a batch, in order */
     MESSAGE_FAILURE, /* to rank 0: reason of a failure */
-    MESSAGE_END,     /* from rank 0: stop; unfinished work is not needed any more */
+    MESSAGE_END,     /* from rank 0: stop; unfinished work is no longer needed */
     MESSAGE_BYE,     /* to rank 0: the last message of a rank */
 };
 
@@ -74,7 +74,8 @@ clf_status message_write_word(struct message **out, enum message_kind kind);
 
 /* Reads the lines of a message; their text stays in the message. */
 clf_status message_read_batch(struct batch *out, struct message *message);
-/* Returns the answers of a message; *bytes receives, for each in order, its output and its problem. */
+/* Returns the answers of a message; *bytes receives, for each answer in order, the output and the error
+ * message. */
 const struct answer *message_answers(const struct message *message, const char **bytes);
 const struct clf__failure *message_failure(const struct message *message);
 

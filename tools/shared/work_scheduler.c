@@ -9,12 +9,12 @@
 #include "shared/progress.h"
 
 enum {
-    LEAST_LINES = 4, /* minimum number of lines per message */
-    MESSAGES_HELD =
-        2, /* maximum number of unanswered messages per rank, so that a rank need not wait for the next one */
+    LEAST_LINES = 4,   /* minimum number of lines per message */
+    MESSAGES_HELD = 2, /* maximum number of unanswered messages per rank; with 2, a rank does not wait for its
+                          next message */
     LONG_ROUNDS =
         4, /* with fewer remaining rounds, a rank gets no second message while other ranks may be idle */
-    BYTES_A_TOKEN = 4, /* estimate until the first answers */
+    BYTES_A_TOKEN = 4, /* estimate until the first answers arrive */
     PAUSE_NANOSECONDS = 200000
 };
 #define TELL_SECONDS 0.1 /* minimum time between two messages with answers to a batch */
@@ -53,7 +53,7 @@ void scheduler_free(struct scheduler *scheduler)
     *scheduler = (struct scheduler){.ranks = NULL};
 }
 
-/* Frees the message in any case. */
+/* Sends a message and frees it, even on failure. */
 static clf_status send(struct scheduler *scheduler, int to, struct message *message)
 {
     if (message->kind != MESSAGE_WORK && scheduler->ranks->rank > 0) {
@@ -71,7 +71,7 @@ static clf_status send_word(struct scheduler *scheduler, int to, enum message_ki
     return send(scheduler, to, message);
 }
 
-/* *out is NULL if no message has arrived. */
+/* Receives a message; *out is NULL if none has arrived. */
 static clf_status receive(struct scheduler *scheduler, struct message **out, int *from)
 {
     void *bytes;
@@ -126,13 +126,13 @@ static clf_status keep_answers(struct scheduler *scheduler, struct message *mess
         scheduler->answered_cost += cost_of(scheduler, message->first + i);
     }
     scheduler->answered += message->count;
-    if (message->is_last) { /* before the last answer, the tokens include unanswered lines */
+    if (message->is_last) { /* before the last answer, the tokens include those of unanswered lines */
         judge_batch_cost(scheduler);
     }
     return CLF_OK;
 }
 
-/* Frees or stores the message in any case. */
+/* Handles a message. Frees or stores it, even on failure. */
 static clf_status read_message(struct scheduler *scheduler, struct message *message, int from)
 {
     clf_status status = CLF_OK;
@@ -204,8 +204,8 @@ static clf_status work_on(struct scheduler *scheduler, const struct batch *batch
 }
 
 /* Returns half of an equal share of the remaining cost, so that ranks of different speed finish at the same
- * time, but at least a full batch, because every decoding step reads all weights. A rest that does not fill
- * all devices is divided equally. A single rank takes all lines. */
+ * time, but at least a full batch, because every decoding step reads all weights. A remainder that does not
+ * fill all devices is divided equally. A single rank takes all lines. */
 static size_t next_share(struct scheduler *scheduler)
 {
     size_t size = (size_t)scheduler->ranks->size;
@@ -223,7 +223,7 @@ static size_t next_share(struct scheduler *scheduler)
     return share;
 }
 
-/* Takes the next lines. */
+/* Takes the next lines of the window, up to the cost of next_share(). */
 static clf_status take(struct scheduler *scheduler, struct batch *out)
 {
     int count = 0, left = scheduler->count - scheduler->next;
@@ -265,7 +265,7 @@ static int most_held(const struct scheduler *scheduler)
     return scheduler->left > LONG_ROUNDS * round ? MESSAGES_HELD : scheduler->next < scheduler->count;
 }
 
-/* Ranks with the fewest unanswered messages first. */
+/* Sends work to other ranks, first to those with the fewest unanswered messages. */
 static clf_status hand_out(struct scheduler *scheduler)
 {
     for (int held = 0; held < MESSAGES_HELD; held++) {

@@ -13,7 +13,7 @@ typedef clf_status scheduler_work(void *user, const struct batch *batch, struct 
 /* The answer to a line of the window. */
 struct answered_line {
     const struct answer *answer; /* NULL: not answered yet */
-    const char *text;            /* answer->text_size bytes of output, then the problem */
+    const char *text;            /* answer->text_size bytes of output, then the error message */
 };
 
 struct scheduler {
@@ -29,17 +29,17 @@ struct scheduler {
     int capacity, count, next, answered;
     size_t left;          /* cost of the lines not yet sent */
     size_t batch_cost;    /* estimated cost of a full batch */
-    size_t answered_cost; /* of all windows */
-    int parts;            /* number of equal parts of the rest once it does not fill all devices, else 0 */
+    size_t answered_cost; /* cost of the answered lines of all windows */
+    int parts; /* number of equal parts of the remaining lines once they do not fill all devices, else 0 */
     struct message **messages; /* (message_count) messages with answers */
     int message_count, message_capacity;
     int *held;                      /* (size) number of messages of each rank without a complete answer */
     struct clf_stage_times *others; /* (size) total work of each rank up to its last message */
     int said_bye;                   /* number of ranks that sent their last message */
     struct clf__failure failure;    /* failure of the communication or of another rank */
-    int is_theirs;                  /* the failure is another rank's, which reports it when all ranks agree */
+    int is_theirs; /* another rank failed and reports the failure when all ranks agree on the status */
     /* The current batch of this rank: answers that no message contains yet, or NULL; the window position of
-     * the first of them; and the time of the last message with answers. */
+     * the first such answer; and the time of the last message with answers. */
     struct answers *answers;
     int answered_first;
     double told;
@@ -65,7 +65,7 @@ clf_status scheduler_end(struct scheduler *scheduler, clf_status status);
  * work should stop. */
 int scheduler_attend(struct scheduler *scheduler);
 
-/* Number of lines that other ranks have processed. */
+/* Returns the number of lines that other ranks have processed. */
 long long scheduler_lines_elsewhere(const struct scheduler *scheduler);
 
 #endif

@@ -83,15 +83,15 @@ static int most_words(const struct clf_recipe_key *key)
     return count;
 }
 
-/* Returns 1 if a word in the place of a path is a flag. A file named -x is given as ./-x or --train=-x. */
+/* Returns 1 if a word that should be a path is a flag. A file named -x is given as ./-x or --train=-x. */
 static int is_flag(const struct clf_recipe_key *key, const char *word)
 {
     int names_file = strncmp(key->value, "FILE", 4) == 0 || strcmp(key->value, "FOLDER") == 0;
     return names_file && word[0] == '-' && word[1] != '\0';
 }
 
-/* Sets the key at argv[*index] from its words and advances *index to the last of them. Returns -1, or the
- * exit status for a wrong call. */
+/* Sets the key at argv[*index] from its words and advances *index to the last of them. Returns -1 on success,
+ * or an exit status for invalid usage. */
 static int set_key(struct clf_recipe *recipe, const struct clf_recipe_key *key, int *index, int argc,
                    char **argv)
 {
@@ -136,7 +136,7 @@ static int take_keys(struct clf_recipe *recipe, int argc, char **argv, char **re
     return -1;
 }
 
-/* Checks the command's own flags as clf_recipe_set() checks the recipe's. */
+/* Checks the command's own flags in the same way as clf_recipe_set() checks those of the recipe. */
 static int check_values(const struct flags *flags)
 {
     const struct {

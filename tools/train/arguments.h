@@ -7,7 +7,7 @@
 #include "shared/command.h"
 
 /* Parses the arguments: the file of --recipe, overridden by flags. *chooses is 1 if any option was set.
- * Returns -1 to continue, or an exit status as flags_parse(). */
+ * Returns -1 to continue, or an exit status, like flags_parse(). */
 int train_arguments(struct flags *flags, struct clf_recipe *recipe, int *chooses, int argc, char **argv);
 
 #endif

@@ -10,8 +10,8 @@
 #include "shared/command.h"
 #include "shared/input.h"
 
-/* Limits for endless pipes, larger than any log. A line contains an update, and the recipe of the run or a
- * validation with its samples. */
+/* Limits for endless pipes, larger than any log. A line contains an update, and may contain the recipe of the
+ * run or a validation with samples. */
 enum { MOST_LINE_BYTES = 1 << 24, MOST_BYTES = 1 << 30 };
 static const struct clf__json_limits line_limits = {MOST_LINE_BYTES, 1 << 16};
 static const size_t most_kept_values =
@@ -28,7 +28,7 @@ static double number_of(const json_t *line, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-/* Removes the updates from `update` on, which are repeated by a resumed run. */
+/* Removes `update` and all later updates, which a resumed run repeats. */
 static void go_back(struct train_history *history, int64_t update)
 {
     while (history->count > 0 && history->points[history->count - 1].update >= update) {
@@ -126,7 +126,7 @@ struct reading {
     struct train_history **runs;
     int *count, first;
     const char *path;
-    size_t kept_values; /* in starts and validations so far */
+    size_t kept_values; /* number of values in the starts and validations so far */
 };
 
 /* Returns the run of a line, adding it if needed; NULL if out of memory. */
@@ -155,7 +155,7 @@ static void name_runs(const struct reading *reading)
     }
 }
 
-/* Counts numbers, strings, lists and objects in a value, including itself; 0 for NULL. */
+/* Counts the numbers, strings, lists and objects in a value, including the value itself; 0 for NULL. */
 static size_t count_values(const json_t *value)
 {
     size_t count = value != NULL;

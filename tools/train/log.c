@@ -97,8 +97,8 @@ static int report(const char *path, const char *problem)
     return 0;
 }
 
-/* Returns 1 if a file begins like a line of log_update(). It may end within this beginning, because a run may
- * have been killed while it wrote the first line. */
+/* Returns 1 if a file begins like a line of log_update(). The file may be shorter than this beginning,
+ * because a run may have been killed while it wrote the first line. */
 static int begins_as_log(FILE *file)
 {
     static const char start[] = "{\"update\":";
@@ -136,8 +136,7 @@ FILE *log_open(const char *path)
 {
     struct stat status;
     int is_file = stat(path, &status) != 0 || S_ISREG(status.st_mode);
-    FILE *file =
-        is_file ? fopen(path, "a+") : input_open_sink(path); /* a pipe cannot be opened for reading as well */
+    FILE *file = is_file ? fopen(path, "a+") : input_open_sink(path); /* a pipe is opened only for writing */
     if (file == NULL) {
         report(path, errno == ENXIO ? "it is a pipe without a reader" : strerror(errno));
         return NULL;

@@ -14,8 +14,8 @@ json_t *log_update(const struct clf_train_update *update, json_t *start);
 /* `update` is the update of the validation; NULL if unknown. */
 json_t *log_validation(const struct clf_train_validation *validation, const struct clf_train_update *update);
 
-/* Opens a log for appending and removes a truncated line of a killed run. Returns NULL after reporting a
- * failure. */
+/* Opens a log for appending and removes the truncated last line of a killed run. Returns NULL after reporting
+ * a failure. */
 FILE *log_open(const char *path);
 /* Writes an object as a line and flushes it. Returns 0 with errno on failure. */
 int log_write(FILE *file, const json_t *line);

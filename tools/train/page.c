@@ -8,9 +8,9 @@
 #include "shared/page.h"
 #include "shared/results.h"
 
-enum { MOST_POINTS = 1200 }; /* maximum number of points per curve; a page shows no more */
+enum { MOST_POINTS = 1200 }; /* maximum number of points per curve */
 
-/* The updates that share one point of the page. */
+/* The updates that one point of the page represents. */
 struct bucket {
     double loss, nll, gradient_norm; /* means over the updates */
     double lowest, highest;          /* range of the loss */

@@ -1,4 +1,4 @@
-/* The page of the curves of one or more runs. */
+/* The page with the curves of one or more runs. */
 #ifndef CLF_TOOLS_TRAIN_PAGE_H
 #define CLF_TOOLS_TRAIN_PAGE_H
 
@@ -6,7 +6,7 @@
 
 /* Writes the page completely or not at all; "-" is standard output. Returns an exit status. */
 int train_page_write(const char *path, const struct train_history *runs, int count);
-/* Writes the page of the runs in some logs. Returns an exit status. */
+/* Writes a page with the runs of `count` logs. Returns an exit status. */
 int curves_write(const char *path, char **logs, int count);
 
 #endif

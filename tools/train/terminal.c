@@ -105,7 +105,7 @@ __attribute__((format(printf, 2, 3))) static void add_part(struct line *line, co
     char part[128];
     va_list arguments;
     va_start(arguments, format);
-    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 overlooks va_start() */
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 does not recognise va_start() */
     vsnprintf(part, sizeof part, format, arguments);
     va_end(arguments);
     size_t size = strlen(part) + (line->width > 0 ? 2 : 0);
@@ -172,7 +172,7 @@ static void draw(struct terminal *terminal, const struct clf_train_update *updat
     }
 }
 
-/* Warns once, when the speed is known, about a run of several days. */
+/* Warns once, when the speed is known, if the run would take more than a day. */
 static void warn_of_days(struct terminal *terminal, const struct clf_train_update *update, double now)
 {
     enum { UPDATES = 20, DAY = 86400 };

@@ -10,7 +10,7 @@ struct terminal {
     int live;               /* standard error is a terminal */
     int has_warned;         /* warned that the run takes more than a day */
     int is_drawn;           /* the progress line is visible */
-    double begun, drawn;    /* time in seconds; if not on a terminal a line is printed every half minute */
+    double begun, drawn;    /* times in seconds: the start of the run, and the last progress output */
     double first;           /* end of the first update, which compiled kernels */
     double tokens, seconds; /* exponentially decaying sums over recent updates */
     double waited;          /* decaying sum of the time in which rank 0 waited */

@@ -23,7 +23,7 @@ struct job {
     struct clf_recipe *recipe;
     int chooses; /* 1 if any option was set */
     struct clf_ranks *ranks;
-    clf_status ended; /* status of the training, for the other ranks */
+    clf_status ended; /* status of training on this rank, for the other ranks */
     struct setup setup;
     struct terminal terminal;
     FILE *log;
@@ -45,7 +45,7 @@ static void add_file(json_t *start, const char *key, const char *folder, const c
     }
 }
 
-/* Begins a new history, separate from other runs of the log. */
+/* Begins a new history, separate from the other runs in the log. */
 static void begin_history(struct job *job)
 {
     history_free(&job->history);
@@ -92,7 +92,7 @@ static int keep_under(char *kept, size_t size, const char *path, long long last)
         if (link(path, kept) == 0) {
             return 1;
         }
-        if (errno != EEXIST && clf__file_is_missing(kept)) { /* a file system without links */
+        if (errno != EEXIST && clf__file_is_missing(kept)) { /* the file system does not support links */
             return rename(path, kept) == 0;
         }
     }
@@ -123,7 +123,7 @@ static void keep_page(const struct job *job)
     free(kept);
 }
 
-/* If the page cannot be written, the run continues without it. */
+/* Writes the page. If this fails, the run continues without the page. */
 static void write_page(struct job *job)
 {
     if (job->flags.html != NULL && job->history.count > 0) {
@@ -155,7 +155,7 @@ static void started(const struct clf_train_start *start, void *user)
 static void updated(const struct clf_train_update *update, void *user)
 {
     struct job *job = user;
-    clf_interrupt_set(NULL, NULL); /* from now on, a checkpoint is saved before the run ends */
+    clf_interrupt_set(NULL, NULL); /* an interrupt now saves a checkpoint before the run ends */
     tell(job, log_update(update, job->start));
     json_decref(job->start);
     job->start = NULL;
@@ -227,7 +227,8 @@ static int open_log(struct job *job)
     return S_ISREG(status.st_mode) ? read_log(job) : EXIT_DONE;
 }
 
-/* The page must not overwrite the log. Returns -1, or the exit status for a wrong call. */
+/* Checks that the page does not overwrite the log. Returns -1 on success, or an exit status for invalid
+ * usage. */
 static int check_page(const struct flags *flags)
 {
     if (flags->log == NULL || flags->html == NULL) {
@@ -356,7 +357,7 @@ int verb_train(int argc, char **argv)
         status = run(&job);
     }
     if (job.log != NULL && fclose(job.log) != 0 && status == EXIT_DONE) {
-        status = EXIT_FAILED; /* every line was flushed, and a failure reported */
+        status = EXIT_FAILED; /* every line was flushed, and failures were reported */
     }
     clf_log_set(NULL, NULL);
     json_decref(job.start);

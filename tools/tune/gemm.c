@@ -1,6 +1,5 @@
-/* Measures GEMM with the shapes of a model. Parameters never change the results of native GEMM, to the last
- * bit.
- */
+/* Measures GEMM with the shapes of a model. The results of native GEMM are bit-identical for all values of
+ * the parameters. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +51,7 @@ static void add_shape(struct tune_gemm *gemm, int outputs, int inputs)
     gemm->shapes[gemm->shape_count++] = (struct shape){.outputs = outputs, .inputs = inputs};
 }
 
-/* Adds the shapes of a side's layers, with queries, keys and values in one GEMM. */
+/* Adds the shapes of the encoder's or decoder's layers, with queries, keys and values in one GEMM. */
 static void add_side(struct tune_gemm *gemm, const struct clf__config *config, int is_decoder)
 {
     int heads = is_decoder ? config->decoder_heads : config->encoder_heads;
@@ -194,7 +193,7 @@ static clf_status take_candidate(void *context, int value)
     return CLF_OK;
 }
 
-/* Most GEMM parameters are the maximum number of rows for which a different kernel is used. */
+/* Most GEMM parameters are a maximum number of rows up to which a different kernel is used. */
 static int is_alike(void *context, int index, int value, int other)
 {
     const struct tune_gemm *gemm = context;

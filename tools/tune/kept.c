@@ -1,4 +1,4 @@
-/* The file of tuning results. */
+/* Writes the file of tuning results. */
 #include <string.h>
 
 #include "base/file.h"

@@ -75,7 +75,7 @@ static clf_status leave_out_slow(struct turns *turns, const struct tune_patience
     return CLF_OK;
 }
 
-/* The first run of every case, which compiles kernels and checks results. */
+/* Runs every case once, which compiles kernels, and checks the results. */
 static clf_status warm_up(struct turns *turns, const struct tune_patience *patience)
 {
     const struct tune_work *work = turns->work;
@@ -108,7 +108,7 @@ static void show(struct progress *progress, const char *name, int round, int rou
     }
 }
 
-/* Measures all rounds. Each round begins with another candidate. */
+/* Measures all rounds. Each round begins with a different candidate. */
 static clf_status take_turns(struct turns *turns, struct progress *progress, const char *name)
 {
     for (int round = 0; round < turns->rounds; round++) {
@@ -147,7 +147,7 @@ static void conclude(struct turns *turns, int candidate)
     result->spread = ratios[rounds - 1 - quarter] - ratios[quarter];
 }
 
-/* Adds up the median times. Sorts the times, so all ratios must have been computed before. */
+/* Adds up the median times. Sorts the times, so all ratios must already have been computed. */
 static void add_up(struct turns *turns, int candidate)
 {
     for (int case_index = 0; case_index < turns->work->cases; case_index++) {

@@ -18,7 +18,7 @@ static const char help[] =
     "results of --quick are also measured again. At the end, tune prints the gain of each setting and the\n"
     "total gain. Flags that select an algorithm, and $CLFORMER_TUNING=off, override saved results.\n"
     "\n"
-    "Without -m, the demo model is used. Each NAME is a setting to measure (all):\n";
+    "Without -m, the demo model is used. Each NAME is a setting to measure (default: all):\n";
 
 static const char example[] = "\nExample:\n"
                               "  $ clformer tune -m base --precision int8\n"
@@ -26,7 +26,7 @@ static const char example[] = "\nExample:\n"
                               "  $ clformer devices          # shows whether a device is tuned\n";
 
 /* All parameters except the instruction level: the fastest level depends on the precision, which is not known
- * when a device is opened. A file may still contain it. */
+ * when a device is opened. A tuning file may still contain the level. */
 static int is_tuned(enum clf__tunable tunable)
 {
     return tunable != CLF__TUNABLE_INSTRUCTIONS;
@@ -72,7 +72,7 @@ static int precision_of(enum clf__tunable tunable)
                : -1;
 }
 
-/* Fails if a named parameter cannot be measured with the flags. Returns -1, or an exit status. */
+/* Fails if a named parameter cannot be measured with the flags. Returns -1 on success, or an exit status. */
 static int check_flags(const struct flags *flags, enum clf__tunable tunable)
 {
     const char *name = clf__tunables[tunable].name, *fixed = tune_fixed_by(flags, tunable);

@@ -23,8 +23,8 @@ struct tune_session {
     int *first;     /* (sources + 1) */
     int32_t *ids;   /* (sources * length), or NULL */
     float *frames;  /* (sources * length, feature size), or NULL */
-    int32_t *words; /* inputs of a step: tokens, positions, cache rows, parents, cache_rows, ids and offsets
-                       of bans */
+    int32_t *words; /* inputs of a step: tokens, positions, cache rows, parents, cache_rows, banned ids and
+                       their offsets */
     float *values;  /* (STEPS, sources, CANDIDATES) results of the last steps */
     float *statistics;
     int32_t *chosen;
@@ -205,7 +205,7 @@ static double distance(const float *values, const float *expected, size_t count)
     return sqrt(difference) / (norm > 0 ? sqrt(norm) : 1);
 }
 
-/* Compares the results of steps with the first candidate's, within a tolerance or bit for bit. */
+/* Compares the results of steps with those of the first candidate, within a tolerance or bit for bit. */
 static clf_status check_steps(float **expected, const struct tune_session *session, int rows, int is_first,
                               double tolerance, int *is_right)
 {
@@ -219,7 +219,7 @@ static clf_status check_steps(float **expected, const struct tune_session *sessi
     return CLF_OK;
 }
 
-/* Numbers of rows of the cases. */
+/* Number of rows of each case. */
 static const int step_rows[] = {1, 4, 8, 16, 32, 64};
 enum { STEP_CASES = sizeof step_rows / sizeof *step_rows };
 
@@ -343,7 +343,7 @@ void tune_batches_free(struct tune_batches *batches)
     clf__free(batches->expected);
 }
 
-/* Cases of choices: one line and many, encoded and decoded. */
+/* Cases for choices: encoding and decoding of one line and of many lines. */
 enum { ENCODE_ONE, ENCODE_MANY, DECODE_ONE, DECODE_MANY, CHOICE_CASES };
 
 static clf_status select_choice(void *context, int value)

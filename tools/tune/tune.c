@@ -18,7 +18,7 @@ struct tune {
     struct clf__tuning current; /* current settings */
     struct clf__tuning_file file;
     double ratios[CLF__TUNABLE_COUNT]; /* time of the saved value relative to the default; 0: not measured */
-    char *path;                        /* path of the file */
+    char *path;                        /* path of the tuning file */
     char precision[16], model_name[64];
 };
 
@@ -47,7 +47,7 @@ static void name_model(struct tune *tune)
     }
 }
 
-/* Prints a candidate that was not chosen: always if its results are wrong, otherwise with --verbose. */
+/* Prints a candidate that was not chosen: always if its results are wrong, otherwise only with --verbose. */
 static void print_rival(const struct tune *tune, enum clf__tunable tunable, const struct tune_result *result)
 {
     const char *name = clf__tunables[tunable].name;
@@ -120,7 +120,8 @@ static clf_status measure_steps(struct tune *tune, enum clf__tunable tunable, st
     return status;
 }
 
-/* Maximum difference of logits between choices relative to their norm, due to rounding. */
+/* Maximum difference, relative to the norm, between the logits of two choices; they differ because of
+ * rounding. */
 static const double tolerances[CLF__PRECISIONS] = {1e-4, 1e-2, 5e-2, 1e-1};
 
 static clf_status measure_batches(struct tune *tune, enum clf__tunable tunable, struct tune_result *results,
@@ -210,7 +211,7 @@ static int passes_selftest(struct clf_device *device, enum clf__tunable tunable)
     return 1;
 }
 
-/* Measures the model on two devices with different choices, 0 and `value`. */
+/* Measures `model`, whose device uses choice 0, against `other`, whose device uses choice `value`. */
 static clf_status measure_models(struct tune *tune, struct clf_model *model, struct clf_model *other,
                                  int value, const char *name, struct tune_result results[2])
 {
@@ -256,7 +257,7 @@ static clf_status tune_choice(struct tune *tune, enum clf__tunable tunable)
     struct setup other;
     char word[CLF__TUNABLE_TEXT];
     clf__tunable_text(word, tunable, value);
-    if (open_setup(tune, &other, &tuning) != EXIT_DONE) { /* the callee reported the failure */
+    if (open_setup(tune, &other, &tuning) != EXIT_DONE) { /* open_setup() has reported the failure */
         if (signals_interrupted(NULL)) {
             return CLF_INTERRUPTED;
         }

@@ -10,9 +10,9 @@
 #include "shared/progress.h"
 
 /* names.c: returns 1 if this run measures a parameter: without names on the command line, all parameters,
- * else the named ones. */
+ * else only the named parameters. */
 int tune_is_wanted(const struct flags *flags, enum clf__tunable tunable);
-/* Returns -1, or the exit status for an unknown name or a name that a flag contradicts. */
+/* Returns -1 on success, or an exit status for an unknown name or a name that conflicts with a flag. */
 int tune_check_names(const struct flags *flags);
 /* Returns the flag or environment variable that fixes a parameter, or NULL. */
 const char *tune_fixed_by(const struct flags *flags, enum clf__tunable tunable);
@@ -33,7 +33,8 @@ struct tune_work {
     int cases;
     /* Selects the candidate for the following runs. */
     clf_status (*select)(void *context, int value);
-    /* Returns 1 if two candidates run a case identically, so that it is not measured. NULL: never. */
+    /* Returns 1 if two candidates run a case identically, so that it need not be measured. NULL: candidates
+     * never do. */
     int (*is_alike)(void *context, int case_index, int value, int other);
     /* Runs a case and waits for its end. */
     clf_status (*run)(void *context, int case_index);
@@ -46,7 +47,7 @@ struct tune_work {
 struct tune_result {
     int value;
     int is_wrong;   /* 1 if the results are wrong; the fields below are then unset */
-    int is_slow;    /* 1 if far slower in the first run; the fields below are then unset */
+    int is_slow;    /* 1 if excluded before the rounds as far too slow; the fields below are then unset */
     int cases;      /* number of cases that differ from the first candidate; 0: the fields below are unset */
     double seconds; /* sum of the medians of all cases */
     double ratio;   /* time relative to the first candidate: mean over these cases, median over the rounds */
@@ -78,10 +79,10 @@ void tune_describe_gains(char *text, size_t size, const double ratios[CLF__TUNAB
 /* Compares the untuned model (the first result) with the tuned one. */
 void tune_describe_total(char *text, size_t size, const struct tune_result results[2]);
 
-/* Checks before measuring that a file can be written. */
+/* Checks, before measuring, that a file can be written. */
 clf_status tune_check_place(const char *path);
 
-/* Sets a parameter in the file, which is read again because another process may have changed it. */
+/* Sets a parameter in the file. Reads the file again first, because another process may have changed it. */
 clf_status tune_keep(const char *path, const struct clf_device_info *info, enum clf__tunable tunable,
                      int value, const char *note);
 

@@ -71,7 +71,7 @@ static clf_status reserve(struct clf__buffer **scratch, struct clf_device *devic
 
 clf_status clf__activations_reserve(struct clf_device *device, size_t bytes)
 {
-    return reserve(&device->packed, device, bytes, "copies of the operands of products");
+    return reserve(&device->packed, device, bytes, "the packed operands of GEMMs");
 }
 
 clf_status clf__transposed_reserve(struct clf_device *device, size_t bytes)

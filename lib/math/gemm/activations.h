@@ -10,9 +10,9 @@ struct clf__activations {
     int pitch;
 };
 
-/* Enlarges the device's scratch memory for copies of the operands of a GEMM. */
+/* Grows the device's scratch memory for packed operands of a GEMM to at least `bytes`. */
 clf_status clf__activations_reserve(struct clf_device *device, size_t bytes);
-/* Enlarges the device's scratch memory for a transposed operand. */
+/* Grows the device's scratch memory for a transposed operand to at least `bytes`. */
 clf_status clf__transposed_reserve(struct clf_device *device, size_t bytes);
 
 /* Returns whether the device computes in bf16, rather than only storing weights in bf16. */
@@ -21,8 +21,8 @@ int clf__has_bf16_gemm(const struct clf_device *device);
 /* Returns whether GEMMs of this precision read packed rows instead of fp32 rows. */
 int clf__activations_are_packed(const struct clf_device *device, enum clf__precision precision);
 
-/* Enqueues the conversion of x (rows, inputs). Enlarges the device's scratch memory unless
- * clf__gemm_reserve() reserved enough. */
+/* Enqueues the conversion of x (rows, inputs). Grows the device's scratch memory unless
+ * clf__gemm_reserve() has reserved enough. */
 clf_status clf__activations_pack(struct clf__activations *out, struct clf_device *device,
                                  struct clf__matrix x, int rows, int inputs, enum clf__precision precision);
 

@@ -1,5 +1,5 @@
-/* The interface of GEMM backends, private to this module. gemm.h has checked the arguments: every view is
- * inside its buffer, offsets fit an int, and no size is zero except a batch's k. */
+/* The interface of GEMM backends, private to this module. gemm.c has checked the arguments: every view is
+ * inside its buffer, offsets fit an int, and no size is zero except k of a batched GEMM. */
 #ifndef CLF_GEMM_BACKEND_H
 #define CLF_GEMM_BACKEND_H
 
@@ -8,7 +8,7 @@
 #include "runtime/device/caps.h"
 #include "runtime/program/launch.h"
 
-/* The maximum inputs for which the sum of products (at most 254 * 127 each) fits in 32 bits. */
+/* The maximum number of inputs for which the sum of products (at most 254 * 127 each) fits in 32 bits. */
 enum { CLF__INT8_INPUTS = 1 << 16 };
 
 static inline size_t clf__ceil_divide(size_t a, size_t b)
@@ -21,8 +21,7 @@ struct clf__weight {
     struct clf__buffer *buffer;
     enum clf__precision precision;
     int inputs, outputs;
-    const struct clf__gemm_backend *backend, *bf16_backend; /* backend of the weight, and of its GEMMs
-                                                             * in bf16 */
+    const struct clf__gemm_backend *backend, *bf16_backend; /* backends of the weight and of its bf16 GEMMs */
     int has_copy;                                           /* GEMMs with this fp32 weight read a bf16 copy */
     int is_paused;                                          /* the copy is temporarily disabled */
     struct clf__weight *rounded; /* the bf16 copy; NULL until a GEMM reads it, and for gradients */
@@ -55,9 +54,9 @@ struct clf__packing {
  * unsupported precision. */
 const struct clf__packing *clf__packing_of(enum clf__precision precision);
 const struct clf__packing *clf__matrix_packing_of(enum clf__precision precision);
-/* Returns the inputs of a panel, including padding. */
+/* Returns the number of inputs of a panel, including padding. */
 size_t clf__packed_inputs(const struct clf__packing *packing, int inputs);
-/* pack_row() for int8 values. */
+/* Like pack_row(), for int8 values. */
 void clf__pack_int8_row(const struct clf__packing *packing, void *panel, int lane, const int8_t *row,
                         float factor, int inputs);
 /* Fails if a value exceeds the range of the precision. */
@@ -70,8 +69,8 @@ clf_status clf__weight_check_values(const struct clf__weight_stream *stream, con
 
 struct clf__cost clf__batched_cost(const struct clf__batched_shape *shape);
 
-/* Returns the rows per group of a CPU variant, for CLF__TUNABLE_CPU_GROUPS groups per core: few groups,
- * because each group makes a pass over the panel, of equal size, so that all finish at the same time. */
+/* Returns the number of rows per group of a CPU variant, for CLF__TUNABLE_CPU_GROUPS groups per core.
+ * Groups are few, because each makes a pass over the panel, and of equal size, to finish at the same time. */
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,
                                const struct clf__caps *caps);
 
@@ -89,7 +88,7 @@ struct clf__gemm_backend {
         enum clf__precision precision); /* packing of its panels; NULL: none */
     size_t (*weight_bytes)(enum clf__precision precision, int outputs, int inputs);
     clf_status (*write_stream)(struct clf__weight *weight, const struct clf__weight_stream *stream);
-    /* For fp32 weights; count > 0. */
+    /* Copy rows of an fp32 weight; count > 0. */
     clf_status (*read_rows)(const struct clf__weight *weight, int first, int count, float *target);
     clf_status (*write_rows)(struct clf__weight *weight, int first, int count, const float *source);
     clf_status (*multiply)(struct clf__matrix y, struct clf__matrix x, int rows,
@@ -109,13 +108,13 @@ extern const struct clf__gemm_backend clf__gemm_native, clf__gemm_matrix, clf__g
 const struct clf__gemm_backend *clf__gemm_backend_of(struct clf_device *device,
                                                      enum clf__precision precision);
 
-/* weight_panels.c: the layouts in panels. */
+/* The panel layouts; implemented in weight_panels.c. */
 size_t clf__panels_bytes(const struct clf__packing *packing, int outputs, int inputs);
 clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf__weight_stream *stream);
 clf_status clf__panels_read(const struct clf__weight *weight, int first, int count, float *target);
 clf_status clf__panels_write(struct clf__weight *weight, int first, int count, const float *source);
 
-/* The native backend's gradients: native_gradient.c. */
+/* The gradients of the native backend; implemented in native_gradient.c. */
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                          enum clf__precision precision);
 clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix dy, int rows,
@@ -124,7 +123,7 @@ clf_status clf__native_input_gradient(struct clf__matrix dx, struct clf__matrix 
 clf_status clf__native_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
                                        struct clf__matrix x, int rows, float scale);
 
-/* dweight += scale * dyᵀ x by matrix instructions, in bf16 with fp32 sums; implemented in matrix.c. */
+/* dweight += scale * dyᵀ x with matrix instructions, in bf16 with fp32 sums; implemented in matrix.c. */
 clf_status clf__matrix_reserve_gradient(struct clf_device *device, int rows, int outputs, int inputs);
 clf_status clf__matrix_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy,
                                        struct clf__matrix x, int rows, float scale);

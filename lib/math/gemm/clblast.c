@@ -20,7 +20,7 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
     if (code == CLBlastSuccess) {
         return CLF_OK;
     }
-    if (code > -1000) { /* an OpenCL error code, passed on */
+    if (code > -1000) { /* an OpenCL error code */
         return clf__opencl_check(code, "multiplying (%d, %d) by (%d, %d) with CLBlast on device %s", m, k, k,
                                  n, device->label);
     }
@@ -30,7 +30,7 @@ static clf_status check(int code, const struct clf_device *device, int m, int n,
                      m, k, k, n, device->label, code);
 }
 
-/* Ends a call: returns its error, or adds its time to the profile. */
+/* Finishes a call: returns the error, or adds the time to the profile. */
 static clf_status finish(int code, struct clf_device *device, const char *routine,
                          const struct clf__batched_shape *shape, struct clf__cost cost, cl_event before,
                          cl_event event)
@@ -189,8 +189,8 @@ static clf_status weight_gradient(struct clf__weight *dweight, struct clf__matri
     return multiply(dweight->device, &product);
 }
 
-/* Reserves scratch memory for the GEMM and its two gradients. Offsets of one element make CLBlast report
- * the copies of the worst case. */
+/* Reserves scratch memory for the GEMM and its two gradients. With offsets of one element, CLBlast reports
+ * the worst case. */
 static clf_status reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                     enum clf__precision precision)
 {
@@ -252,7 +252,7 @@ static clf_status multiply_with_epilogue(struct clf__matrix y, struct clf__matri
     if (caps->variant == CLF_VARIANT_GPU && rows <= caps->tuning.values[CLF__TUNABLE_ROW_MAJOR_ROWS]) {
         return multiply_few(y, x, rows, weight, epilogue);
     }
-    struct clf__epilogue rest = *epilogue; /* the part of the epilogue for the kernel after the GEMM */
+    struct clf__epilogue rest = *epilogue; /* the part of the epilogue that a kernel applies after the GEMM */
     int in_place = rest.residual.buffer == y.buffer && rest.residual.offset == y.offset;
     if (in_place && rest.activation == CLF__IDENTITY) {
         rest.residual.buffer = NULL;
@@ -286,8 +286,8 @@ static int is_packed(struct clf__batched_matrix matrix, int rows, int columns)
            matrix.batch_stride == (size_t)rows * (size_t)columns;
 }
 
-/* Correct for any strides and offsets, but CLBlast uploads the arrays in every call and waits for the
- * upload. */
+/* Supports any strides and offsets, but CLBlast uploads the arrays of offsets in every call and waits for
+ * the upload. */
 static clf_status multiply_offsets(struct clf__batched_matrix c, struct clf__batched_matrix a,
                                    struct clf__batched_matrix b, const struct clf__batched_shape *shape)
 {
@@ -358,7 +358,7 @@ static clf_status multiply_batched(struct clf__batched_matrix c, struct clf__bat
     return packed ? multiply_strided(c, a, b, shape) : multiply_offsets(c, a, b, shape);
 }
 
-/* Weights are stored as in PyTorch. */
+/* Weights are row-major, as in PyTorch. */
 static size_t bytes_of(const struct clf__weight *weight, int rows)
 {
     return (size_t)rows * (size_t)weight->inputs * sizeof(float);

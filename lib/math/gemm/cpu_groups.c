@@ -1,8 +1,8 @@
 #include "math/gemm/backend.h"
 #include "runtime/device/caps.h"
 
-/* CPU variants: the maximum rows that share one pass over a panel, and the minimum, even if packed rows are
- * large. */
+/* CPU variants: the maximum number of rows that share one pass over a panel, and the minimum, even if
+ * packed rows are large. */
 enum { MOST_ROWS = CLF__GROUP_ROWS, LEAST_ROWS = 32 };
 
 size_t clf__cpu_rows_per_group(size_t rows, size_t row_bytes, size_t column_groups,

@@ -26,7 +26,7 @@ int clf__operand_multiple(const struct clf_device *device)
     return clf__caps_have_matrix(clf__device_caps(device)) ? CLF__MATRIX_INPUTS(CLF__PRECISION_FP16) : 2;
 }
 
-/* Returns whether operands other than fp32 are aligned as the kernels require. */
+/* Returns whether operands in a precision other than fp32 are aligned as the kernels require. */
 static int is_operand_aligned(struct clf__matrix x, const struct clf_device *device)
 {
     int words = clf__caps_have_matrix(clf__device_caps(device)) ? CLF__WORD_HALVES : 2;

@@ -1,8 +1,9 @@
-/* Matrix multiplications (GEMM) with two backends: native kernels over packed weights, and CLBlast.
+/* Matrix multiplications (GEMM) with three backends: native kernels over packed weights, matrix instructions
+ * of GPUs, and CLBlast.
  *
- * Activations are row-major fp32; weights have a precision. In the native backend the bits of an output do
- * not depend on the number of rows: it sums in a fixed order, in fp32 and fp16 one fma chain over k = 0 ..
- * K-1, in bf16 as in cl/include/product_bf16.cl, in int8 exactly. */
+ * Activations are row-major fp32; weights have their own precision. The native backend sums in a fixed
+ * order, so the bits of an output do not depend on the number of rows: in fp32 and fp16 one fma chain over
+ * k = 0 .. K-1, in bf16 as in cl/include/product_bf16.cl; in int8 sums are exact. */
 #ifndef CLF_GEMM_GEMM_H
 #define CLF_GEMM_GEMM_H
 
@@ -24,7 +25,7 @@ struct clf__matrix {
     const struct clf__buffer *buffer;
     size_t offset;
     int stride;
-    enum clf__precision precision; /* FP32; other precisions if clf__gemm_row_operand() returns them */
+    enum clf__precision precision; /* FP32, or the precision that clf__gemm_row_operand() returns */
 };
 
 /* One block of rows of a weight, as PyTorch's nn.Linear stores it. */
@@ -42,14 +43,14 @@ struct clf__weight_source {
     const char *what; /* for messages */
 };
 
-/* Quantization of a row of weights to int8: the largest magnitude (infinite if a value is not finite), the
- * quantization of one value, and the scale of the row. */
+/* Quantize a row of weights to int8. They return the largest magnitude (infinite if a value is not
+ * finite), one quantized value, and the scale of the row. */
 float clf__int8_largest(const float *row, int inputs);
 int8_t clf__int8_of(float value, float largest);
 float clf__int8_factor(float largest);
 
-/* The source of a weight that is read in blocks of rows during the upload, so that the host never holds the
- * whole weight. */
+/* The source of a weight that is read in blocks of rows during the upload; the host never holds the whole
+ * weight. */
 struct clf__weight_stream {
     int outputs, inputs;
     enum clf__precision precision;
@@ -87,7 +88,7 @@ struct clf__weight_layout {
     int panel, group;
 };
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
-/* Returns the bytes of a weight on a device. */
+/* Returns the size in bytes of a weight on a device. */
 size_t clf__weight_bytes(struct clf_device *device, enum clf__precision precision, int outputs, int inputs);
 
 enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, CLF__SILU };
@@ -112,10 +113,10 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
 
 /* ---- trained weights: fp32; gradients and moments have the same layout ---- */
 
-/* Creates a weight of zeros, with the layout of every fp32 weight of these sizes on this device. */
+/* Creates a zeroed fp32 weight, in the layout of all fp32 weights of these sizes on this device. */
 clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
                                    int inputs, const char *what);
-/* Reserves a weight of zeros with the sizes of another weight, in a pool. */
+/* Reserves a zeroed weight with the sizes of another weight in a pool. */
 clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *pool,
                                     const struct clf__weight *like, const char *what);
 
@@ -128,10 +129,10 @@ clf_status clf__weight_write(struct clf__weight *weight, int first, int count, c
  * array. Padding of the layout is zero and must stay zero. */
 size_t clf__weight_elements(const struct clf__weight *weight);
 
-/* Sets the precision (FP32 or BF16) of GEMMs with this fp32 weight, or into this gradient. In bf16 operands
- * are rounded, sums and results are fp32. Devices without bf16 instructions, where bf16 would be slower,
- * keep fp32. clf__weight_changed() updates the bf16 copies and must be called after every write to the
- * values on the device. Returns CLF_UNSUPPORTED for bf16 with CLBlast. */
+/* Sets the precision (FP32 or BF16) of GEMMs that read this fp32 weight or add to this gradient. In bf16,
+ * operands are rounded, but sums and results are fp32. Devices without bf16 instructions, where bf16 would
+ * be slower, keep fp32. clf__weight_changed() updates the bf16 copies and must be called after every write
+ * to the values on the device. Returns CLF_UNSUPPORTED for bf16 with CLBlast. */
 clf_status clf__weight_multiply_in(struct clf__weight *weight, enum clf__precision precision);
 clf_status clf__weight_changed(struct clf__weight *weight);
 /* Creates the bf16 copies now; otherwise the first GEMM creates them. */
@@ -151,13 +152,14 @@ clf_status clf__gemm_input_gradient(struct clf__matrix dx, struct clf__matrix dy
 clf_status clf__gemm_weight_gradient(struct clf__weight *dweight, struct clf__matrix dy, struct clf__matrix x,
                                      int rows, float scale);
 
-/* Reserves the device's scratch memory for both gradients (and the GEMM with CLBlast) of up to `rows` rows,
- * so that they allocate no memory. */
+/* Reserves the device's scratch memory for both gradients (with CLBlast also for the GEMM) of up to `rows`
+ * rows, to avoid allocations in later calls. */
 clf_status clf__gemm_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                        enum clf__precision precision);
 
-/* Returns the precision in which GEMMs with this weight read x; fp32 is also accepted, and converted first.
- * If the result is bf16 or fp16, a GEMM can also write y in that precision for the next GEMM. */
+/* Returns the precision in which GEMMs with this weight read x; x in fp32 is also accepted and is
+ * converted first. If the result is bf16 or fp16, a GEMM can also write y in that precision for the next
+ * GEMM. */
 enum clf__precision clf__gemm_operand(const struct clf__weight *weight);
 /* Returns the precision of rows that are converted once for several GEMMs: clf__gemm_operand(), or
  * CLF__PRECISION_INT8 for rows of cl/gemm/quantize.cl with stride CLF__QUANTIZED_STRIDE(). */
@@ -165,12 +167,12 @@ enum clf__precision clf__gemm_row_operand(const struct clf__weight *weight);
 /* GEMMs read 16-bit x only if the inputs of the weight are a multiple of this number. */
 int clf__operand_multiple(const struct clf_device *device);
 
-/* Converts x to the precision of y (bf16, fp16 or int8), exactly as a GEMM would convert it. In 16 bits
- * columns are a multiple of clf__operand_multiple(); y starts at the start of its buffer. */
+/* Converts x to the precision of y (bf16, fp16 or int8), exactly as a GEMM would convert it. For 16-bit y,
+ * `columns` is a multiple of clf__operand_multiple(). y has offset 0. */
 clf_status clf__gemm_round(struct clf__matrix y, struct clf__matrix x, int rows, int columns);
 
-/* Reserves the scratch memory into which GEMMs in bf16, int8 and, with matrix instructions, fp16 convert x,
- * for this many rows and inputs, so that they allocate no memory. */
+/* Reserves the scratch memory into which GEMMs in bf16, int8 and, with matrix instructions, fp16 convert
+ * x, for this many rows and inputs, to avoid allocations in later calls. */
 clf_status clf__gemm_reserve(struct clf_device *device, int rows, int inputs, enum clf__precision precision);
 /* Returns the scratch memory of clf__gemm_reserve(), for kernels that contain GEMMs; NULL if none is
  * reserved. */

@@ -1,4 +1,4 @@
-/* Memory layouts shared by host and kernels: C and OpenCL include this one file. */
+/* Memory layouts shared by host and kernels. C and OpenCL both include this file. */
 #ifndef CLF_GEMM_LAYOUT_H
 #define CLF_GEMM_LAYOUT_H
 
@@ -11,30 +11,30 @@
 #define CLF__INT8_TAIL (8 * CLF__PANEL)
 
 /* Bytes between rows of packed activations: elements padded to multiples of four, and a tail. The pitch is
- * an odd number of cache lines, so that the rows of a block use different cache sets. */
+ * an odd number of cache lines, to place the rows of a block in different cache sets. */
 #define CLF__PACKED_PITCH(inputs, element_bytes, tail_bytes)                                                 \
     (((((inputs) + 3) / 4 * 4 * (element_bytes) + (tail_bytes) + 63) / 64 | 1) * 64)
 
 /* Bytes after a row in int8: the scale and the zero point, of four bytes each. */
 #define CLF__INT8_ROW_TAIL 8
 
-/* The stride of cl/gemm/quantize.cl in its GPU variant, in units of 16 bits like other operands. */
+/* The row stride of cl/gemm/quantize.cl (GPU variant), in units of 16 bits like that of other operands. */
 #define CLF__QUANTIZED_STRIDE(inputs) (CLF__PACKED_PITCH(inputs, 1, CLF__INT8_ROW_TAIL) / 2)
 
-/* For GPU variants: rows and columns of a tile, and rows of a group of the kernels for few rows. */
+/* For GPU variants: rows and columns of a tile, and rows per group of the kernels for few rows. */
 #define CLF__TILE        64
 #define CLF__SKINNY_ROWS 16
 
 /* Maximum rows per group of a GEMM, before rounding up to whole blocks of rows. */
 #define CLF__GROUP_ROWS 256
 
-/* A group with more inputs than CLF__WHOLE_INPUTS processes them in slices of CLF__SLICE_INPUTS, so that a
- * slice of a panel and of a block of rows fits in small caches. Processors with registers of 16 floats
- * have larger caches. */
+/* A group with more inputs than CLF__WHOLE_INPUTS processes them in slices of CLF__SLICE_INPUTS: a slice
+ * of a panel and of a block of rows fits in small caches. Processors with 16-float registers have larger
+ * caches. */
 #define CLF__SLICE_INPUTS        512
 #define CLF__WHOLE_INPUTS(lanes) ((lanes) == 16 ? 2048 : 1024)
 
-/* For groups of the projection: panels per block (one mark bit each), and maximum rows. */
+/* For the projection: panels per block (each has one bit of a mark), and maximum rows per group. */
 #define CLF__PROJECTION_PANELS 32
 #define CLF__PROJECTION_ROWS   64
 

@@ -8,12 +8,12 @@
 #include "runtime/device/device.h"
 #include "runtime/program/launch.h"
 
-/* The maximum work-items per group of gemm_matrix_rows.cl, and the warp width for which the tiles below are
- * given. */
+/* The maximum number of work-items per group of gemm_matrix_rows.cl, and the warp width that the tiles
+ * below assume. */
 enum { MOST_ITEMS = 256, TILE_LANES = 32 };
 
-/* The tiles of a group and of a warp in gemm_matrix.cl, the largest first. A wider warp computes more
- * columns. Large tiles read less memory; small tiles occupy more compute units. */
+/* The tiles of a group and of a warp in gemm_matrix.cl, largest first. A wider warp computes more columns.
+ * Large tiles read less memory; small tiles occupy more compute units. */
 struct tile {
     int rows, columns, warp_rows, warp_columns;
 };
@@ -27,7 +27,7 @@ static size_t count_tiles(const struct tile *tile, int rows, int outputs)
 }
 
 /* Chooses the tile; NULL selects gemm_matrix_rows.cl. That kernel rereads W for every few rows, so the
- * smallest tile is preferred even if it leaves compute units idle. The choice does not change bits. */
+ * smallest tile is preferred even if it leaves compute units idle. The choice does not change the results. */
 static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs)
 {
     if (rows <= caps->level->matrix.rows) {
@@ -80,7 +80,8 @@ static const struct clf__matrix_level *matrix_of(const struct clf__weight *weigh
     return &clf__device_caps(weight->device)->level->matrix;
 }
 
-/* Returns the warps per group of gemm_matrix_rows.cl: one per chunk of K, up to MOST_ITEMS work-items. */
+/* Returns the number of warps per group of gemm_matrix_rows.cl: one per chunk of K, up to MOST_ITEMS
+ * work-items. */
 static int count_warps(const struct clf__weight *weight)
 {
     size_t chunk = (size_t)CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
@@ -145,7 +146,7 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
     if (x.precision == CLF__PRECISION_FP32) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
-        /* The stride is in units of 16 bits, in int8 as well. */
+        /* The stride is in units of 16 bits, even in int8. */
         gemm.x = (struct clf__matrix){.buffer = packed.buffer,
                                       .stride = packed.pitch / (int)sizeof(uint16_t),
                                       .precision = weight->precision};
@@ -179,7 +180,7 @@ static int count_words(int rows)
     return (rows + inputs - 1) / inputs * CLF__SLICE_WORDS;
 }
 
-/* Rows of a gradient that are copied at a time. */
+/* Rows of a gradient that are transposed at a time. */
 enum { GRADIENT_ROWS = 2048 };
 
 clf_status clf__matrix_reserve_gradient(struct clf_device *device, int rows, int outputs, int inputs)

@@ -40,8 +40,9 @@ static size_t count_groups(const struct gpu_kernel *kernel, int rows, const stru
            clf__ceil_divide((size_t)weight->outputs, kernel->columns);
 }
 
-/* Large tiles read less memory. But if there are far fewer tiles than compute units, as in a decoding step
- * of a few dozen sentences, most of a large device is idle. Both kernels give the same bits. */
+/* Chooses between large tiles, which read less memory, and the kernel for few rows: with far fewer tiles
+ * than compute units, as in a decoding step of a few dozen sentences, most of a large device would be
+ * idle. Both kernels give the same bits. */
 static struct clf__grid choose_gpu(const struct kernels *kernels, int rows, const struct clf__weight *weight)
 {
     const struct clf__caps *caps = clf__device_caps(weight->device);

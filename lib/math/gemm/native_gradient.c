@@ -15,13 +15,13 @@ static const char *defines_of(enum clf__precision precision)
     return precision == CLF__PRECISION_BF16 ? "-DPRECISION=2" : "-DPRECISION=0";
 }
 
-/* Returns the rows that are interleaved in the packed operand of gemm_weight_gradient.cl. */
+/* Returns the number of rows that are interleaved in the packed operand of gemm_weight_gradient.cl. */
 static int together(enum clf__precision precision)
 {
     return clf__packing_of(precision)->group;
 }
 
-/* Returns the rows of x that are packed at a time, few enough to stay in a cache. */
+/* Returns the number of rows of x to pack at a time: few enough to stay in a cache. */
 static int packed_rows(int rows, int inputs, enum clf__precision precision)
 {
     int slice = DEPTH * together(precision);
@@ -30,7 +30,7 @@ static int packed_rows(int rows, int inputs, enum clf__precision precision)
     return rows < most ? rows : most;
 }
 
-/* Returns the rows, or inputs, of a register block. */
+/* Returns the number of rows, or inputs, of a register block. */
 static size_t block_of(const struct clf_device *device)
 {
     return (size_t)device->caps.level->block_rows;

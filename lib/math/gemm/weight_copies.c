@@ -53,7 +53,7 @@ clf_status clf__weight_prepare(struct clf__weight *weight)
     }
     struct clf__weight *rounded = NULL;
     CLF__TRY(clf__weight_allocate(&rounded, weight->device, CLF__PRECISION_BF16, weight->outputs,
-                                  weight->inputs, "a weight's copy in bf16"));
+                                  weight->inputs, "the bf16 copy of a weight"));
     clf_status status = round_weight(rounded, weight);
     if (status != CLF_OK) {
         clf__weight_free(rounded);

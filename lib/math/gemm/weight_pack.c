@@ -13,7 +13,7 @@ static size_t place_of(const struct clf__packing *packing, int lane, int k)
 
 static void pack_fp32(const struct clf__packing *packing, void *panel, int lane, const float *row, int inputs)
 {
-    (void)packing; /* the group is one input */
+    (void)packing; /* a group is one input */
     float *to = (float *)panel + lane;
     for (int k = 0; k < inputs; k++) {
         to[(size_t)k * CLF__PANEL] = row[k];
@@ -83,8 +83,8 @@ void clf__pack_int8_row(const struct clf__packing *packing, void *panel, int lan
     ((int32_t *)(scales + CLF__PANEL))[lane] = sum;
 }
 
-/* Packs an output as cl/include/product_int8.cl describes. An output with an infinity or NaN gets the scale
- * NaN, so that the error stays visible. */
+/* Packs an output as cl/include/product_int8.cl describes. An output with an infinity or NaN gets a NaN
+ * scale, which keeps the error visible. */
 static void pack_int8(const struct clf__packing *packing, void *panel, int lane, const float *row, int inputs)
 {
     float largest = clf__int8_largest(row, inputs);

@@ -1,4 +1,4 @@
-/* The layout of weights for the native kernels: panels. */
+/* The panel layout of weights for the native kernels. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 /* Bytes that are packed at a time, few enough to stay in a cache. */
 enum { STAGING_BYTES = 1 << 20 };
 
-/* Returns the bytes of one panel: the inputs of CLF__PANEL outputs, and the tail. */
+/* Returns the size in bytes of one panel: the inputs of CLF__PANEL outputs, and the tail. */
 static size_t panel_bytes(const struct clf__packing *packing, int inputs)
 {
     return clf__packed_inputs(packing, inputs) * CLF__PANEL * packing->bytes + packing->tail;
@@ -24,7 +24,7 @@ static const struct clf__packing *packing_of(const struct clf__weight *weight)
     return weight->backend->packing(weight->precision);
 }
 
-/* The state of packing: the rows that are read at a time, and their panels. */
+/* The state of packing: the rows read at a time and their panels. */
 struct packer {
     struct clf__weight *weight;
     const struct clf__weight_stream *stream;
@@ -104,7 +104,7 @@ clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf
     return status;
 }
 
-/* The rows first .. end - 1 that are in the panel of `first`. */
+/* Rows first .. end - 1, all in the panel of `first`. */
 struct panel_rows {
     size_t offset, bytes; /* offset of the panel in the weight's buffer */
     int lane, count;

@@ -31,9 +31,8 @@ static clf_status check_rows(const struct clf__weight *weight, int first, int co
                          (int)weight->precision);
     }
     if (first < 0 || count < 0 || count > weight->outputs - first) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "trained weight: %d rows from row %d on are outside its %d outputs", count, first,
-                         weight->outputs);
+        return clf__fail(CLF_BAD_ARGUMENT, "trained weight: %d rows starting at row %d exceed its %d outputs",
+                         count, first, weight->outputs);
     }
     return CLF_OK;
 }

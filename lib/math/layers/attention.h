@@ -6,8 +6,9 @@
 #include "math/layers/workspace.h"
 #include "math/ops/attention.h"
 
-/* Self-attention stacks query, key and value in `input`. Cross-attention has the query in `input`, and key
- * and value in `memory`, which is applied once to the encoder's output. */
+/* In self-attention, `input` stacks the query, key and value projections. In cross-attention, `input` is
+ * the query projection, and `memory` stacks the key and value projections, which are applied once to the
+ * encoder's output. */
 struct clf__attention_layer {
     struct clf__heads heads;
     struct clf__linear input;
@@ -19,7 +20,7 @@ struct clf__attention_layer {
 int clf__self_projection_width(const struct clf__heads *heads);   /* H (2 K + d_v) */
 int clf__memory_projection_width(const struct clf__heads *heads); /* H (K + d_v) */
 
-/* Queries, keys and values: columns of stacked projections, or of their gradients. */
+/* Queries, keys and values: column views of stacked projections or of their gradients. */
 struct clf__projected {
     struct clf__tensor query, key, value;
 };
@@ -66,8 +67,8 @@ clf_status clf__attention_record_reserve(struct clf__attention_record *record, s
 struct clf__attention_record clf__attention_record_rows(const struct clf__attention_record *record, int rows,
                                                         int source_rows);
 
-/* Like clf__attend(), with dropout and a record for the backward pass; and the backward pass, which
- * computes the gradients of the projections. */
+/* Like clf__attend(), with dropout and a record for the backward pass. The backward pass computes the
+ * gradients of the projections. */
 clf_status clf__attend_record(struct clf__tensor y, struct clf__tensor residual,
                               const struct clf__projected *projected,
                               const struct clf__attention_layer *layer,

@@ -1,5 +1,5 @@
-/* Whisper's two convolutions in training: the sequences of a batch are concatenated, so that each
- * convolution and each of its gradients is one GEMM. */
+/* Whisper's two convolutions in training: the sequences of a batch are concatenated, so each convolution
+ * and each of its gradients is one GEMM. */
 #include "base/minmax.h"
 #include "math/layers/front_end.h"
 #include "math/ops/activation.h"
@@ -28,7 +28,7 @@ int64_t clf__convolutions_record(int d_model, int feature_size, int frames, int 
     return kept + work_size(d_model, frames, rows);
 }
 
-/* Takes the next part of the rest of a record. */
+/* Takes the next part from the remainder of a record. */
 static struct clf__tensor take(struct clf__tensor *left, int rows, int columns)
 {
     struct clf__tensor part = clf__tensor_packed(*left, rows, columns);
@@ -49,7 +49,7 @@ static struct parts parts_of(const struct clf__front_end_input *input, int rows,
     return parts;
 }
 
-/* The frames of a sequence, and its rows after the convolutions. */
+/* The frames of a sequence, and the rows that the convolutions make of them. */
 struct sequence {
     int first, frames, first_row, rows;
 };

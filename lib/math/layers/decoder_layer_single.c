@@ -11,7 +11,7 @@
 enum {
     LINEARS = 6,
     BUFFERS = CLF__DECODER_ADDRESSES / 2,
-    STORED = 8 /* in parallel, by cl/layers/addresses.cl */
+    STORED = 8 /* addresses that cl/layers/addresses.cl stores per launch */
 };
 
 static void list_linears(const struct clf__linear *out[LINEARS], const struct clf__layer *layer)
@@ -35,7 +35,7 @@ static int is_plain(const struct clf__linear *linear)
     return linear->scale == 1.0f && layout.panel > 1;
 }
 
-/* Returns whether the layer supports steps in one launch with other layers. */
+/* Returns whether steps of the layer can run in one launch with other layers. */
 static int can_be_single(const struct clf__caps *caps, const struct clf__layer *layer)
 {
     if (!layer->mixer.kind->is_in_single_launch) {
@@ -52,7 +52,7 @@ static int can_be_single(const struct clf__caps *caps, const struct clf__layer *
            caps->attention == CLF_ATTENTION_FUSED && !layer->feed_forward.gated;
 }
 
-/* In the order of struct layer in cl/layers/decoder_layer.cl. */
+/* Lists the buffers of a layer in the order of struct layer in cl/layers/decoder_layer.cl. */
 static void list_buffers(const struct clf__buffer **out, const struct clf__layer *layer)
 {
     const struct clf__linear *linears[LINEARS];
@@ -84,7 +84,7 @@ static clf_status store_addresses(struct clf__tensor addresses,
             CLF__INT(count),
         };
         for (int i = 0; i < count; i++) {
-            arguments[3 + i].buffer = buffers[first + i]; /* the others are null */
+            arguments[3 + i].buffer = buffers[first + i]; /* the remaining ones are null */
         }
         const struct clf__launch launch = {
             .program = "addresses",
@@ -167,7 +167,7 @@ static void write_defines(char *defines, size_t size, const struct clf__layer *l
              heads->value_width, clf__cache_define(memory));
 }
 
-/* Adds the cost of the GEMMs, and of the attentions as counted by separate launches. */
+/* Adds the cost of the GEMMs and the attentions, as separate launches would count it. */
 void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
                                  const struct clf__layer_call *call)
 {

@@ -16,8 +16,8 @@ enum {
 };
 static const char kernel_name[] = "decoder_layers_gpu";
 
-/* Reads of the arrival counter before a group stops waiting: a few seconds on a GPU, where a read takes
- * about a microsecond. A CPU needs more, because reads are faster and threads may be preempted. */
+/* Maximum reads of the arrival counter before a group stops waiting: a few seconds on a GPU, where a read
+ * takes about a microsecond. A CPU needs more, because reads are faster and threads may be preempted. */
 enum { MOST_LOOKS = 1 << 22, MOST_CPU_LOOKS = 1 << 26 };
 
 static enum clf__precision precision_of(const struct clf__layer *layer)
@@ -90,7 +90,7 @@ static int is_persistent(const struct clf__layer *layer, const struct clf__works
 
 static struct clf__grid list_grid(const struct clf_device *device)
 {
-    /* One group per compute unit, so that all groups are resident. */
+    /* One group per compute unit: all groups must be resident. */
     return (struct clf__grid){
         .kernel = kernel_name, .groups = {device->caps.compute_units}, .local = {CLF__STAGE_GROUP}};
 }
@@ -156,7 +156,7 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
                                  persistent->rows[CLF__ROWS_PROJECTED].stride);
     sizes.cross.parts = clf__attention_split(clf__buffer_device(workspace->x.buffer), heads,
                                              workspace->x.rows, cross->ranges.max_keys, cross->partials);
-    sizes.self.k.offset = sizes.self.v.offset = 0; /* an offset within the position of the stage */
+    sizes.self.k.offset = sizes.self.v.offset = 0; /* relative to the position that the stage gives */
     for (int i = 0; i < CLF__ROWS_COUNT; i++) {
         sizes.rows[i] = persistent->rows[i];
     }

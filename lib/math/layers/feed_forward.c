@@ -13,14 +13,15 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x,
         CLF__TRY(clf__linear_forward(both, x, &layer->up, CLF__IDENTITY, CLF__NO_TENSOR));
         CLF__TRY(clf__gate_forward(hidden, hidden, gate, layer->activation));
     } else {
-        hidden = clf__tensor_as(hidden, clf__linear_operand(&layer->down)); /* as the second GEMM reads it */
+        hidden = clf__tensor_as(hidden, clf__linear_operand(&layer->down)); /* in the type that the second
+                                                                             * GEMM reads */
         CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, CLF__NO_TENSOR));
     }
     return clf__linear_forward(y, hidden, &layer->down, CLF__IDENTITY, residual);
 }
 
-/* Returns whether the record is the activations: ReLU's derivative follows from its output; other
- * activations need the input. */
+/* Returns whether to record the activations instead of their inputs: ReLU's derivative follows from its
+ * output; other activations need the input. */
 static int records_activations(const struct clf__feed_forward *layer)
 {
     return !layer->gated && (layer->activation == CLF__RELU || layer->activation == CLF__IDENTITY);
@@ -37,8 +38,8 @@ static struct clf__tensor gate_half(struct clf__tensor hidden, const struct clf_
     return clf__tensor_columns(hidden, layer->width, layer->width);
 }
 
-/* Computes dropout(activation(up(x))) from the record, in both passes; *out is the record itself or in the
- * workspace. */
+/* Computes dropout(activation(up(x))) from the record, in both passes; *out is the record itself or a
+ * tensor of the workspace. */
 static clf_status activate(struct clf__tensor *out, const struct clf__feed_forward *layer,
                            struct clf__tensor hidden, const struct clf__gradient_workspace *workspace,
                            const struct clf__dropout *dropout)

@@ -19,7 +19,7 @@ clf_status clf__feed_forward_forward(struct clf__tensor y, /* (N, D) */
                                      struct clf__tensor residual, const struct clf__feed_forward *layer,
                                      const struct clf__workspace *workspace);
 
-/* The dropouts in training: after the activation, and of the output. */
+/* The dropouts in training, after the activation and after the output. */
 struct clf__feed_forward_training {
     struct clf__dropout activation, output;
 };

@@ -51,8 +51,8 @@ static int half_as_many(int count)
     return count / 2 + count % 2;
 }
 
-/* Returns the scratch for one sequence: the output of the first convolution and the input (im2col) of a
- * convolution. */
+/* Returns the size of the scratch for one sequence: the output of the first convolution and the input
+ * (im2col) of a convolution. */
 static int64_t convolutions_scratch(int d_model, int feature_size, int frames)
 {
     int64_t first = (int64_t)frames * feature_size, second = (int64_t)half_as_many(frames) * d_model;

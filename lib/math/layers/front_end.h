@@ -7,7 +7,7 @@
 
 enum { CLF__CONVOLUTIONS = 2, CLF__CONVOLUTION_WIDTH = 3 };
 
-/* A separate member holds the parameters of each kind. */
+/* Each kind has its own members. */
 struct clf__front_end {
     const struct clf__front_end_kind *kind;
     struct clf__weight *tokens; /* (V, D), may be shared with the other side; NULL for frames */
@@ -26,19 +26,20 @@ struct clf__front_end_input {
      * members below are used only by convolutions. */
     int count;
     const int *first;                /* (count + 1) */
-    struct clf__tensor scratch;      /* (1, n): the size is the kind's scratch() */
+    struct clf__tensor scratch;      /* (1, n), n = scratch() of the kind */
     struct clf__id_groups id_groups; /* groups of the ids, in training */
-    struct clf__tensor record;       /* (1, n): the size is the kind's record(), in training; else buffer
+    struct clf__tensor record;       /* (1, n), n = record() of the kind, in training; otherwise buffer
                                       * NULL */
 };
 
 struct clf__front_end_kind {
     /* Returns the number of rows for a source with this many tokens or frames. */
     int (*rows)(int count);
-    /* Returns the floats of scratch memory for sequences of at most this many frames. NULL: no scratch. */
+    /* Returns the number of floats of scratch memory for sequences of at most this many frames. NULL: no
+     * scratch. */
     int64_t (*scratch)(int d_model, int feature_size, int frames);
-    /* Returns the floats that training records for the backward pass, including scratch memory, for frames
-     * that become this many rows. NULL: no record. */
+    /* Returns the number of floats that training records for the backward pass, including scratch memory, for
+     * frames that become this many rows. NULL: no record. */
     int64_t (*record)(int d_model, int feature_size, int frames, int rows);
     /* Computes y = FrontEnd(input) + table[positions]; table.buffer NULL: no positions. */
     clf_status (*forward)(struct clf__tensor y, /* (N, D) */
@@ -48,7 +49,7 @@ struct clf__front_end_kind {
     /* Adds to the gradients of the parameters; dy is overwritten. */
     clf_status (*backward)(const struct clf__front_end *gradient, struct clf__tensor dy, /* (N, D) */
                            const struct clf__front_end *front_end, const struct clf__front_end_input *input,
-                           struct clf__tensor scratch); /* (1, n): the size is clf__bias_backward_scratch() */
+                           struct clf__tensor scratch); /* (1, n), n = clf__bias_backward_scratch() */
 };
 
 /* Tokens are embedded. Frames pass through a linear layer, or through two convolutions of width three,

@@ -1,5 +1,5 @@
-/* One layer of a stack: its mixer (self-attention), in the decoder cross-attention, and feed-forward, each
- * with a residual connection and a norm. */
+/* One layer of a stack: a mixer (such as self-attention), in a decoder cross-attention, and a feed-forward
+ * network, each with a residual connection and a norm. */
 #ifndef CLF_LAYERS_LAYER_H
 #define CLF_LAYERS_LAYER_H
 
@@ -31,7 +31,7 @@ struct clf__step_start {
     const struct clf__front_end *front_end;
     struct clf__tensor ids;       /* (1, R) i32 */
     struct clf__tensor table;     /* (P, D): table of positions; buffer NULL: none */
-    struct clf__tensor positions; /* (1, R) i32: the row of the table to add to each row */
+    struct clf__tensor positions; /* (1, R) i32: the table row to add to each row */
 };
 
 struct clf__persistent;
@@ -48,7 +48,7 @@ struct clf__layer_call {
                                           * NULL: one launch per op */
     struct clf__tensor counters;         /* (1, CLF__DECODER_COUNTERS(layers)) i32 of zeros */
     struct clf__persistent *persistent;  /* math/layers/persistent.h; NULL: no persistent launches */
-    int layer;                           /* index of this layer in it */
+    int layer;                           /* index of this layer in `persistent` */
     const struct clf__step_start *start; /* start of the step, for the first layer, if
                                           * clf__decoder_layers_take_start() returns 1; NULL: the start has
                                           * already run */
@@ -63,27 +63,27 @@ enum { CLF__DECODER_ADDRESSES = 42 };
 clf_status clf__decoder_layers_store_addresses(
     struct clf__tensor *addresses, /* (layers, CLF__DECODER_ADDRESSES) i32 */
     const struct clf__layer *layers, const struct clf__mixer_state *states, /* of each layer */
-    const struct clf__tensor *memory /* memory of each layer, as in its call */);
+    const struct clf__tensor *memory /* `memory` of each layer's clf__layer_call */);
 
 /* Runs a layer with one launch per op. workspace->x is input and output. With post-norm,
  * workspace->rounded holds the same rows, rounded. */
 clf_status clf__layer_forward(const struct clf__layer *layer, const struct clf__workspace *workspace,
                               const struct clf__layer_call *call);
 
-/* Runs a decoder's layers, each with its call. workspace->x is input and output. If the device supports
- * it, a step of few rows runs several layers in one launch (the same bits). */
+/* Runs a decoder's layers, layer i with calls[i]. workspace->x is input and output. If the device supports
+ * it, a step of few rows runs several layers in one launch, with bit-identical results. */
 clf_status clf__decoder_layers_forward(const struct clf__layer *layers, int count,
                                        const struct clf__workspace *workspace,
                                        const struct clf__layer_call *calls);
 
-/* Returns how many of these layers, from the first one on, run in one launch (cl/layers/decoder_layer.cl)
- * for a step of few rows; 0: one launch per op. */
+/* Returns how many of these layers, starting with the first, run in one launch
+ * (cl/layers/decoder_layer.cl) for a step of few rows; 0: one launch per op. */
 int clf__decoder_layers_together(const struct clf__layer *layers, int count, int rows,
                                  const struct clf__layer_call *calls);
 /* Returns whether that launch can include the start of the step. */
 int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, int rows,
                                    const struct clf__layer_call *calls, const struct clf__step_start *start);
-/* Launches the first `count` layers, each with its call. */
+/* Runs `count` layers in one launch, layer i with calls[i]. */
 clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count,
                                       const struct clf__workspace *workspace,
                                       const struct clf__layer_call *calls);
@@ -126,7 +126,7 @@ clf_status clf__layer_record(const struct clf__layer *layer, struct clf__tensor 
                              const struct clf__layer_record *record,
                              const struct clf__gradient_workspace *workspace,
                              const struct clf__layer_training *training);
-/* Replaces the gradient of the output in workspace->x by the gradient of x. */
+/* Replaces the gradient of the output in workspace->x with the gradient of x. */
 clf_status clf__layer_backward(const struct clf__layer *gradient, const struct clf__layer *layer,
                                struct clf__tensor x, const struct clf__layer_record *record,
                                const struct clf__gradient_workspace *workspace,

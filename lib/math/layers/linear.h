@@ -29,15 +29,15 @@ clf_status clf__linear_create(struct clf__linear *out, struct clf_device *device
 /* Creates a layer with a shared weight on the device, which the layer does not own. */
 clf_status clf__linear_create_shared(struct clf__linear *out, struct clf_device *device,
                                      struct clf__weight *weight, const float *bias, const char *what);
-/* Reserves zeros with the sizes of `like` in a pool, for gradients and moments, which have the same
- * structure as the layer. `shared` replaces a shared weight, else NULL. The caller calls
- * clf__linear_free(), even after a failure. */
+/* Reserves a zeroed layer with the sizes of `like` in a pool, for gradients and moments. `shared` replaces
+ * the weight if it is shared; otherwise it is NULL. The caller calls clf__linear_free(), even after a
+ * failure. */
 clf_status clf__linear_reserve_zero(struct clf__linear *out, struct clf__pool *pool,
                                     const struct clf__linear *like, struct clf__weight *shared,
                                     const char *what);
 void clf__linear_free(struct clf__linear *linear);
 
-/* residual.buffer may be NULL; residual may be y. */
+/* Computes y. residual.buffer may be NULL; residual may be y. */
 clf_status clf__linear_forward(struct clf__tensor y, /* (N, outputs) */
                                struct clf__tensor x, /* (N, inputs) */
                                const struct clf__linear *linear, enum clf__activation activation,
@@ -45,16 +45,15 @@ clf_status clf__linear_forward(struct clf__tensor y, /* (N, outputs) */
 
 /* Computes the gradients of clf__linear_forward() without activation. Adds to the weight and bias of
  * `gradient` (a bias of NULL is not trained); dx = the gradient of x + residual. */
-clf_status
-clf__linear_backward(struct clf__tensor dx, /* (N, inputs); buffer NULL: not wanted */
-                     const struct clf__linear *gradient, struct clf__tensor dy, /* (N, outputs) */
-                     struct clf__tensor x,                                      /* (N, inputs) */
-                     const struct clf__linear *linear,
-                     struct clf__tensor residual, /* (N, inputs); may be dx, or buffer NULL */
-                     struct clf__tensor scratch); /* (1, n): the size is clf__bias_backward_scratch() */
+clf_status clf__linear_backward(struct clf__tensor dx, /* (N, inputs); buffer NULL: not computed */
+                                const struct clf__linear *gradient, struct clf__tensor dy, /* (N, outputs) */
+                                struct clf__tensor x,                                      /* (N, inputs) */
+                                const struct clf__linear *linear,
+                                struct clf__tensor residual, /* (N, inputs); may be dx, or buffer NULL */
+                                struct clf__tensor scratch); /* (1, n), n = clf__bias_backward_scratch() */
 
-/* Computes y = dropout(x Wᵀ + b) + residual; and the gradient before the dropout: dy itself, or a result in
- * `kept`. */
+/* Compute y = dropout(x Wᵀ + b) + residual, and the gradient of the dropout's input: dy itself without
+ * dropout, otherwise a tensor in `kept`. */
 clf_status clf__linear_dropout_forward(struct clf__tensor y, struct clf__tensor x,
                                        const struct clf__linear *linear, struct clf__tensor residual,
                                        const struct clf__dropout *dropout);

@@ -1,6 +1,6 @@
-/* The mixer of a layer: the first sub-layer, which combines the rows of a sequence, in a decoder with
- * earlier rows only. Self-attention caches keys and values of all rows; a recurrent mixer keeps one
- * vector. */
+/* The mixer of a layer: the first sub-layer, which combines the rows of a sequence, in a decoder only with
+ * earlier rows. Between steps, self-attention keeps the keys and values of all rows, and a recurrent mixer
+ * one vector. */
 #ifndef CLF_LAYERS_MIXER_H
 #define CLF_LAYERS_MIXER_H
 
@@ -8,7 +8,7 @@
 #include "math/layers/norm.h"
 #include "math/ops/average.h"
 
-/* Separate members hold the parameters and the record of each kind. */
+/* Each kind has its own members for parameters and record. */
 struct clf__mixer {
     const struct clf__mixer_kind *kind;
     struct clf__attention_layer attention;
@@ -23,12 +23,12 @@ struct clf__mixer {
         int last_is_plain; /* the last filter has no activation */
         enum clf__activation activation;
         int norm_first;
-        const struct clf__norm *norm; /* the layer's */
+        const struct clf__norm *norm; /* the norm of the layer */
     } average;
     struct clf__windowing {
         int radius;
         struct clf__norm global_norm; /* normalises the sums of blocks; gamma NULL: none */
-        const struct clf__norm *norm; /* the layer's */
+        const struct clf__norm *norm; /* the norm of the layer */
     } window;                         /* used with `attention` by local and transient-global attention */
 };
 struct clf__mixer_record {
@@ -43,36 +43,37 @@ struct clf__mixer_state {
 
 /* One step: a new row for each of R hypotheses. */
 struct clf__mixer_step {
-    struct clf__tensor cache_rows; /* (1, R) i32: the cache row of each hypothesis */
-    struct clf__tensor parents;    /* (1, R) i32: the cache rows of their parents in the previous step */
-    struct clf__tensor positions;  /* (1, R) i32: the number of earlier rows of each hypothesis */
-    struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
+    struct clf__tensor cache_rows;         /* (1, R) i32: the cache row of each hypothesis */
+    struct clf__tensor parents;            /* (1, R) i32: the cache row of each parent in the previous step */
+    struct clf__tensor positions;          /* (1, R) i32: the number of earlier rows of each hypothesis */
+    struct clf__tensor relative;           /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
     const struct clf__mixer_state *shared; /* state shared by all layers */
-    int buffer_index;                      /* buffer index: 1, 0, 1, ..., from the first step of a session
-                                            * on */
-    double pairs;                /* pairs of a row and a row that it sees, for the profile; 0: not counted */
-    int most_keys;               /* most keys that a row sees; 0: not known */
+    int buffer_index;                      /* alternates: 1, 0, 1, ... starting at the first step of a
+                                            * session */
+    double pairs;                /* pairs of a row and a visible row, for the profile; 0: not counted */
+    int most_keys;               /* maximum number of visible keys per row; 0: unknown */
     struct clf__tensor partials; /* as in clf__attention_call */
-    struct clf__tensor places;   /* (1, R) i32: cache row times positions, plus the position, for several
-                                  * consecutive rows per hypothesis (a forced prefix); buffer NULL: one row
+    struct clf__tensor places;   /* (1, R) i32: cache row times positions, plus the position, if hypotheses
+                                  * have several consecutive rows (a forced prefix); buffer NULL: one row
                                   * each */
 };
 
-/* The functions of a kind of mixer. For whole targets, the attention call has the rows and masks. */
+/* The functions of a kind of mixer. For whole targets, the attention call holds the rows and masks. */
 struct clf__mixer_kind {
     /* Reserves the states for this many cache rows. */
     clf_status (*reserve_state)(struct clf__mixer_state *state, struct clf__arena *arena,
                                 const struct clf__mixer *mixer, int cache_rows, int positions);
-    /* Reserves the state that all layers share. NULL: they share none. */
+    /* Reserves the state that all layers share. NULL: no shared state. */
     clf_status (*reserve_shared)(struct clf__mixer_state *shared, struct clf__arena *arena, int cache_rows,
                                  int positions);
-    /* Moves the shared state from the parents to the new rows; called before the layers. NULL: they share
-     * none. */
+    /* Moves the shared state from the parents to the new rows; called before the layers. NULL: no shared
+     * state. */
     clf_status (*follow)(const struct clf__mixer_step *step);
-    /* The same for a forced prefix: fills in the shared state of positions first .. first + count - 1 of
-     * one cache row, with `count` copies at cache_rows. NULL: the kind processes rows one by one. */
+    /* Like follow(), for a forced prefix: fills in the shared state of positions first .. first + count -
+     * 1 of one cache row; cache_rows has `count` copies of it. NULL: the kind processes rows one at a
+     * time. */
     clf_status (*expect)(const struct clf__mixer_step *step, const int32_t *cache_rows, int first, int count);
-    /* Compute y = Mixer(x) + residual, for a step and for whole targets. */
+    /* step() and forward() compute y = Mixer(x) + residual, for a step and for whole targets. */
     clf_status (*step)(struct clf__tensor y,        /* (R, D) */
                        struct clf__tensor x,        /* (R, D) */
                        struct clf__tensor residual, /* (R, D) */

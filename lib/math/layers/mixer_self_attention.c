@@ -87,7 +87,7 @@ static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struc
     }
     struct clf__projected projected;
     CLF__TRY(project(&projected, x, layer, workspace->projected, CLF__F32));
-    if (step->places.buffer != NULL) { /* the rows attend to each other, so store all keys first */
+    if (step->places.buffer != NULL) { /* the rows attend to each other, so all keys must be stored first */
         CLF__TRY(clf__cache_place(history.keys, projected.key, step->places));
         CLF__TRY(clf__cache_place(history.values, projected.value, step->places));
         projected.key = projected.value = CLF__NO_TENSOR;

@@ -16,7 +16,8 @@ struct clf__norm {
 clf_status clf__norm_create(struct clf__norm *out, struct clf_device *device, enum clf__norm_kind kind,
                             float epsilon, int width, const float *gamma, const float *beta,
                             const char *what);
-/* Reserves zeros of the same sizes in a pool. The caller calls clf__norm_free(), even after a failure. */
+/* Reserves a zeroed norm with the sizes of `like` in a pool. The caller calls clf__norm_free(), even after
+ * a failure. */
 clf_status clf__norm_reserve_zero(struct clf__norm *out, struct clf__pool *pool, const struct clf__norm *like,
                                   const char *what);
 void clf__norm_free(struct clf__norm *norm);
@@ -25,17 +26,18 @@ clf_status clf__norm_forward(struct clf__tensor y, /* (N, D); may be x */
                              struct clf__tensor x, /* (N, D) */
                              const struct clf__norm *norm);
 
-/* Like clf__norm_forward(), and writes y in bf16 as well; y.buffer or rounded.buffer may be NULL. */
+/* Like clf__norm_forward(), but also writes y in the type of `rounded`; y.buffer or rounded.buffer may be
+ * NULL. */
 clf_status clf__norm_forward_rounded(struct clf__tensor y,       /* (N, D); may be x */
-                                     struct clf__tensor rounded, /* (N, D) bf16 */
+                                     struct clf__tensor rounded, /* (N, D) as a GEMM reads it */
                                      struct clf__tensor x,       /* (N, D) */
                                      const struct clf__norm *norm);
 
-/* Computes dx, and adds to the gain and shift of `gradient`. */
+/* Computes dx and adds to the gain and shift of `gradient`. */
 clf_status clf__norm_backward(struct clf__tensor dx,                                   /* (N, D); may be dy */
                               const struct clf__norm *gradient, struct clf__tensor dy, /* (N, D) */
                               struct clf__tensor x, /* (N, D) input of the forward pass */
                               const struct clf__norm *norm,
-                              struct clf__tensor scratch); /* (1, n): clf__layernorm_backward_scratch() */
+                              struct clf__tensor scratch); /* (1, n), n = clf__layernorm_backward_scratch() */
 
 #endif

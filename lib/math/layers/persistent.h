@@ -11,12 +11,12 @@
  * trusted. */
 enum { CLF__PERSISTENT_ROWS = 64, CLF__PERSISTENT_PROOFS = 2 };
 
-/* The stages of a decoder's layers, with the buffers of their launch. stages.buffer is NULL if the layers
- * take a launch for each operation. */
+/* The stages of a decoder's layers, with the buffers of their launch. stages.buffer is NULL if persistent
+ * launches are not supported. */
 struct clf__persistent {
     struct clf__tensor
         stages;       /* (1 + layers * layer_stages, CLF__STAGE_INTS) i32: rounding, then the layers */
-    int layer_stages; /* the stages of a layer */
+    int layer_stages; /* stages per layer */
     struct clf__tensor vectors;  /* (1, n) copies of biases, gains and shifts */
     struct clf__tensor work;     /* (1, n) the activations of a step */
     struct clf__tensor arrivals; /* (1, CLF__ARRIVALS + R * H) i32 */
@@ -30,8 +30,7 @@ struct clf__persistent {
     int fails_at; /* for tests, as in struct clf__stages_sizes; -1: off */
 };
 
-/* Reserves memory if the device and the layers support persistent launches. `failed` belongs to the
- * caller. */
+/* Reserves memory if the device and the layers support persistent launches. The caller owns `failed`. */
 clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct clf__arena *arena,
                                    const struct clf__layer *layers, int count, int rows);
 /* Lists the stages. The buffers of weights, states and memory must stay valid. */
@@ -48,8 +47,7 @@ clf_status clf__persistent_launch(const struct clf__layer *layers, int count,
                                   const struct clf__workspace *workspace,
                                   const struct clf__layer_call *calls);
 /* Must be called after the launches have ended, with the number read from persistent->failed. Returns
- * whether the launches failed: the caller then repeats the step; persistent launches are disabled from now
- * on. */
+ * whether the launches failed; then persistent launches are disabled, and the caller must repeat the step. */
 int clf__persistent_end(struct clf__persistent *persistent, int failed);
 
 #endif

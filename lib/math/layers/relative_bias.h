@@ -1,13 +1,14 @@
-/* T5's bias of self-attention by distance (Raffel et al. 2020, 2.1): one per stack, or one per layer in
- * UMT5. */
+/* T5's relative position bias of self-attention (Raffel et al. 2020, 2.1): one per stack, or one per layer
+ * in UMT5. */
 #ifndef CLF_LAYERS_RELATIVE_BIAS_H
 #define CLF_LAYERS_RELATIVE_BIAS_H
 
 #include "math/tensor/tensor.h"
 
 struct clf__relative_bias {
-    struct clf__tensor table;     /* (H, 2 R + 1), owned: up to the requested distance R; buffer NULL: none */
-    struct clf__tensor by_bucket; /* (buckets, H), owned: the parameter that the table is computed from */
+    struct clf__tensor table;     /* (H, 2 R + 1), owned; R: the requested maximum distance; buffer NULL:
+                                   * none */
+    struct clf__tensor by_bucket; /* (buckets, H), owned; the parameter from which the table is computed */
     float *values;                /* host memory for both, owned; NULL: no bias */
 };
 

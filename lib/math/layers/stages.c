@@ -6,8 +6,8 @@
 #include "math/ops/operand.h"
 #include "runtime/device/caps.h"
 
-/* The stages of a layer, and of those the ones that int8 adds: it quantises attention's results twice, and
- * the feed-forward's activations. */
+/* LAYER_STAGES includes INT8_STAGES, which only int8 has: they quantize the results of both attentions and
+ * the activations of the feed-forward network. */
 enum { WORD = 16, VECTOR_FLOATS = 4, LINEARS = 6, LAYER_STAGES = 11, INT8_STAGES = 3 };
 
 static int round_up(int n, int unit)
@@ -72,7 +72,7 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
            same_heads(&layer->cross_attention.heads, heads);
 }
 
-/* Returns the bytes between rows of a matrix with this many columns. */
+/* Returns the number of bytes between rows of a matrix with this many columns. */
 static int row_bytes(enum clf__stage_rows rows, int columns, enum clf__precision precision)
 {
     if (rows < CLF__ROWS_FLOATS) {
@@ -115,7 +115,7 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
     return words;
 }
 
-/* Returns the floats of a layer's vectors, including those that it does not have. */
+/* Returns the number of floats of a layer's vectors, including vectors that the layer does not have. */
 static int64_t count_vectors(const struct clf__layer *layer)
 {
     const struct clf__linear *linears[LINEARS];
@@ -227,7 +227,7 @@ static clf_status add_product(struct list *list, enum clf__stage_rows to, enum c
     return copy_vector(list, &stage->beta, linear->bias, 0, stage->outputs);
 }
 
-/* In int8, adds a stage that quantises `from` to `to`. In other precisions the previous stage has written
+/* In int8, adds a stage that quantizes `from` to `to`. In other precisions the previous stage writes
  * operands directly. */
 static void add_quantizing(struct list *list, enum clf__stage_rows to, enum clf__stage_rows from, int inputs)
 {

@@ -8,8 +8,8 @@
 #include "math/ops/dropout.h"
 
 /* Between begin and end the sub-layer reads x and writes f(x) + workspace->x to y. If the workspace has
- * rounded rows, x is in bf16; with post-norm, begin expects workspace->rounded to match workspace->x, and
- * end keeps it so. */
+ * rounded rows, x is rounded; with post-norm, workspace->rounded must match workspace->x at begin, and
+ * matches it again after end. */
 struct clf__sublayer {
     const struct clf__norm *norm;
     int norm_first;
@@ -20,8 +20,8 @@ clf_status clf__sublayer_begin(struct clf__sublayer *sublayer, const struct clf_
                                const struct clf__workspace *workspace);
 clf_status clf__sublayer_end(const struct clf__sublayer *sublayer, const struct clf__workspace *workspace);
 
-/* The record of a sub-layer for its backward pass, besides its input, which is the output of the previous
- * sub-layer. */
+/* The record of a sub-layer for its backward pass. The input is not included: it is the output of the
+ * previous sub-layer. */
 struct clf__sublayer_record {
     struct clf__tensor inner; /* (N, D) pre-norm: norm(x); post-norm: x + f(x) */
     struct clf__tensor y;     /* (N, D) */

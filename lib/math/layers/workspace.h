@@ -5,10 +5,10 @@
 #include "math/tensor/tensor.h"
 
 struct clf__workspace {
-    struct clf__tensor x;         /* (N, D) the rows passed from layer to layer */
+    struct clf__tensor x;         /* (N, D) the residual stream */
     struct clf__tensor normed;    /* (N, D) */
     struct clf__tensor rounded;   /* (N, D) x or norm(x) as GEMMs read them: bf16, f16 or quantized; buffer
-                                   * NULL: they read fp32 */
+                                   * NULL: GEMMs read fp32 */
     struct clf__tensor projected; /* (N, H (2 K + d_v)) queries, keys, values in adjacent columns */
     struct clf__tensor context;   /* (N, H d_v) attention's output */
     struct clf__tensor hidden;    /* (N, F), or (N, 2 F) where the feed-forward is gated */
@@ -41,11 +41,11 @@ struct clf__branch {
 
 /* The gradients that each layer overwrites in training, and the values that are recomputed. */
 struct clf__gradient_workspace {
-    struct clf__tensor x;         /* (N, D) the gradient of the rows passed from layer to layer */
+    struct clf__tensor x;         /* (N, D) the gradient of the residual stream */
     struct clf__tensor branch;    /* (N, D) gradient of a sub-layer's input or output */
     struct clf__tensor projected; /* (N, H (2 K + d_v)) */
     struct clf__tensor context;   /* (N, H d_v) */
-    struct clf__tensor activated; /* (N, F) the feed-forward's activations, in the forward pass as well */
+    struct clf__tensor activated; /* (N, F) the feed-forward's activations, also in the forward pass */
     struct clf__tensor hidden;    /* (N, F), or (N, 2 F) where the feed-forward is gated */
     struct clf__tensor memory;    /* (source rows, H (K + d_v)) */
     struct clf__tensor scratch;   /* (1, n) floats for sums over rows */

@@ -21,8 +21,7 @@ clf_status clf__gate_forward(struct clf__tensor y,    /* (N, F) */
                              struct clf__tensor gate, /* (N, F) */
                              enum clf__activation kind);
 
-/* dx = dy * gate * activation'(x), dgate = dy * activation(x); each may be its own operand, and dgate may be
- * dy. */
+/* dx = dy * gate * activation'(x), dgate = dy * activation(x); dx may be x, and dgate may be gate or dy. */
 clf_status clf__gate_backward(struct clf__tensor dx,    /* (N, F) */
                               struct clf__tensor dgate, /* (N, F) */
                               struct clf__tensor dy,    /* (N, F) */

@@ -5,7 +5,7 @@
 
 #include "math/tensor/tensor.h"
 
-/* The coefficients of step t = 1, 2, ..., as in torch.optim. They are double, because 1 - beta2 of a float
+/* The coefficients of step t = 1, 2, ..., as in torch.optim. They are double, because in float 1 - beta2
  * would be wrong in the fifth digit. */
 struct clf__adam {
     double rate; /* learning rate of this step */
@@ -17,11 +17,11 @@ struct clf__adam {
 };
 
 /* Updating part of an array gives the same bits as updating the whole array if the part starts at a
- * multiple of this number, and ends at another or at the end of the array. */
+ * multiple of this number, and ends at such a multiple or at the end of the array. */
 enum { CLF__ADAM_BLOCK = 4096 };
 
 /* m = beta1 m + (1 - beta1) g, v = beta2 v + (1 - beta2) g^2, w -= rate * (m / correction1) / (sqrt(v /
- * correction2) + epsilon); dw becomes 0. All are (1, n) in any order, the same for each. */
+ * correction2) + epsilon); dw becomes 0. All are (1, n), with the same order of elements. */
 clf_status clf__adam_update(struct clf__tensor w, struct clf__tensor m, struct clf__tensor v,
                             struct clf__tensor dw, const struct clf__adam *adam);
 

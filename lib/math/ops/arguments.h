@@ -9,16 +9,17 @@ struct clf__place {
 };
 
 #ifdef __OPENCL_C_VERSION__
-/* The address of a row of a buffer, whose struct clf__place is the member of `sizes` of the same name. */
+/* The address of a row of a buffer; the member of `sizes` with the name of the buffer is its struct
+ * clf__place. */
 #define ROW(sizes, buffer, row) ((buffer) + (sizes).buffer.offset + (size_t)(row) * (sizes).buffer.stride)
 #endif
 
-/* The arguments of cl/attention/attention.cl and of attention_step.cl for rows. Only the latter uses
- * partials and parts. */
+/* The arguments of cl/attention/attention.cl and of attention_rows in attention_step.cl. Only
+ * attention_rows uses partials and parts. */
 struct clf__attention_sizes {
     struct clf__place y, q, k, v, ranges, hidden, additive, relative, partials;
     int reach, sequences, heads, max_queries;
-    int parts; /* maximum parts into which the keys of a sequence are split; 1: not split */
+    int parts; /* maximum number of parts into which the keys of a sequence are split; 1: not split */
     float scale;
     int causal, block_queries;
 };
@@ -31,24 +32,24 @@ struct clf__attention_local_sizes {
     float scale;
 };
 
-/* The state of the CPU variant of attention is on a thread's stack, so wide heads get smaller tiles. For
+/* In the CPU variant of attention, the state is on a thread's stack, so wide heads get smaller tiles. For
  * cl/attention/attention.cl: keys between two updates of the running maximum, a multiple of 64, and
- * queries of a work-item. */
+ * queries per work-item. */
 #define CLF__WIDE_HEADS(key_width, value_width)        ((key_width) + (value_width) > 1024)
 #define CLF__ATTENTION_KEYS(key_width, value_width)    (CLF__WIDE_HEADS(key_width, value_width) ? 128 : 256)
 #define CLF__ATTENTION_QUERIES(key_width, value_width) (CLF__WIDE_HEADS(key_width, value_width) ? 256 : 512)
 
-/* For cl/attention/attention_step.cl: queries of a sequence that the CPU variant computes together, and
- * queries times heads; the keys of a part; and the floats of the partial result of a part for a query and
- * head. */
+/* For cl/attention/attention_step.cl: the number of queries of a sequence, and of queries times heads,
+ * that the CPU variant computes together; the keys of a part; and the floats of a part's partial result
+ * for one query and head. */
 #define CLF__STEP_QUERIES(key_width, value_width) (CLF__WIDE_HEADS(key_width, value_width) ? 1 : 8)
 #define CLF__STEP_STATES(key_width, value_width)  (CLF__WIDE_HEADS(key_width, value_width) ? 1 : 16)
 #define CLF__PART_KEYS                            256
 #define CLF__PARTIAL_WIDTH(value_width)           (((value_width) + 15) / 16 * 16 + 16)
 
-/* For its GPU variant: tiles of 64 keys in a part; floats between the scores of two lanes that share a
- * key; and its local memory in units of four floats: a query, and for each of `ways` sub-groups of 64
- * work-items the exchange memory of its lanes, the scores, the weights and the rows of a tile. */
+/* For the GPU variant of attention_step.cl: tiles of 64 keys per part; floats between the scores of two
+ * lanes that share a key; and the local memory in units of four floats: a query, and for each of `ways`
+ * sub-groups of 64 work-items the exchange memory of the lanes and the scores, weights and rows of a tile. */
 #define CLF__PART_TILES                (CLF__PART_KEYS / 64)
 #define CLF__STEP_PITCH                68
 #define CLF__STEP_COLUMNS(value_width) (((value_width) + 511) / 512)
@@ -58,9 +59,9 @@ struct clf__attention_local_sizes {
 #define CLF__STEP_LOCAL_QUADS(key_width, value_width, ways)                                                  \
     (((key_width) + 7) / 8 * 2 + (ways)*CLF__STEP_WAY_QUADS(value_width))
 
-/* For the GPU variant of cl/attention/attention.cl: queries of a group, one per four work-items, keys of a
- * tile, and columns or rows of a chunk of them. Then the floats of a chunk of both, padded, and of all
- * local memory, with a tile of weights and five numbers per query. */
+/* For the GPU variant of cl/attention/attention.cl: queries per group (one per four work-items), keys per
+ * tile, and columns or rows per chunk. Then the floats of a padded chunk of queries and keys, and of all
+ * local memory, which also holds a tile of weights and five numbers per query. */
 #define CLF__BLOCK_QUERIES 32
 #define CLF__BLOCK_KEYS    64
 #define CLF__BLOCK_DEPTH   16
@@ -71,7 +72,7 @@ struct clf__attention_local_sizes {
 struct clf__attention_step_sizes {
     struct clf__place y, q, own_k, own_v, k, v, table, cache_rows, positions, relative, partials;
     int positions_total, cache_rows_total, reach, rows, heads;
-    int parts; /* maximum parts of the keys, in the GPU variant */
+    int parts; /* maximum number of parts of the keys, in the GPU variant */
     float scale;
 };
 

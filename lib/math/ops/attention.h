@@ -7,7 +7,7 @@
 #include "math/tensor/tensor.h"
 #include "runtime/program/launch.h"
 
-/* Heads are adjacent: head h of a query or key is columns h * key_width .. of its row. */
+/* Heads are adjacent: head h of a query or key starts at column h * key_width of its row. */
 struct clf__heads {
     int count;       /* H */
     int key_width;   /* K */
@@ -26,11 +26,11 @@ struct clf__attention_scratch {
     struct clf__tensor memory;  /* (key rows, H (K + d_v)): keys and values converted from halves, for
                                  * calls that read floats; reserved by the caller */
     struct clf__tensor blocks;  /* (G, D): sums of blocks */
-    struct clf__tensor block_projection; /* (G, H (2 K + d_v)); the caller reserves both */
+    struct clf__tensor block_projection; /* (G, H (2 K + d_v)); the caller reserves this and `blocks` */
 };
 
-/* Reserves the scratch memory of the batched variant for batches of at most these sizes: for all sequences,
- * or at least one and as many as keep the scores within 64 MiB. */
+/* Reserves the scratch memory of the batched variant for batches of at most these sizes: for all
+ * sequences, or for as many (at least one) as keep the scores within 64 MiB. */
 clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch, struct clf__arena *arena,
                                           int sequences, const struct clf__heads *heads, int max_queries,
                                           int max_keys);
@@ -40,19 +40,20 @@ clf_status clf__attention_scratch_reserve(struct clf__attention_scratch *scratch
 struct clf__global_tokens {
     struct clf__tensor keys;     /* (G, H * K) */
     struct clf__tensor values;   /* (G, H * value_width) */
-    struct clf__tensor table;    /* (B, 2) i32: the first global token of each sequence, and their number */
+    struct clf__tensor table;    /* (B, 2) i32: the first global token of each sequence, and the number of
+                                  * its global tokens */
     struct clf__tensor relative; /* (H, 2 R + 1): the bias [h][clamp(g - block(i), -R, R) + R], with block(i)
                                   * = min(i / block_size, number - 1); buffer NULL: none */
     int block_size;
-    int most; /* maximum number per sequence */
+    int most; /* maximum number of global tokens per sequence */
 };
 
 /* The rows of each global token: row i of a sequence belongs to block(i). */
 struct clf__global_blocks {
-    struct clf__tensor segments; /* (G, 2) i32: the first row of each block, and the row after its last one */
+    struct clf__tensor segments; /* (G, 2) i32: the first row of each block, and the row after the last one */
     struct clf__tensor table, relative; /* as in struct clf__global_tokens */
     int block_size;
-    int most; /* maximum number per sequence */
+    int most; /* maximum number of global tokens per sequence */
 };
 
 /* Attention within a window: query i sees the keys of its sequence at most `radius` rows from i, and the
@@ -62,7 +63,7 @@ struct clf__attention_window {
     const struct clf__global_tokens *globals; /* NULL: none */
 };
 
-/* The arguments of an attention other than its operands. */
+/* The arguments of an attention except the operands. */
 struct clf__attention_call {
     struct clf__heads heads;
     struct clf__sequence_ranges ranges;
@@ -70,19 +71,19 @@ struct clf__attention_call {
     struct clf__attention_scratch *scratch; /* needed by the batched variant, by maps and for halves */
     struct clf__tensor maps;    /* (B * H * max_queries, max_keys), packed: receives the probabilities, padded
                                  * with 0, and selects the batched variant; buffer NULL: not requested */
-    struct clf__tensor weights; /* receives clf__attention_weights_forward() of the first weight_heads heads;
-                                 * buffer NULL: not requested */
+    struct clf__tensor weights; /* receives the result of clf__attention_weights_forward() for the first
+                                 * weight_heads heads; buffer NULL: not requested */
     int weight_heads;
-    struct clf__tensor partials; /* (1, clf__attention_partials()) floats of scratch, with which several
-                                  * groups can share the keys of a query (same bits): for decoder layers in
-                                  * one launch, and for few queries in the GPU variant; buffer NULL or too
-                                  * small: one group per query */
+    struct clf__tensor partials; /* (1, clf__attention_partials()) floats of scratch that let several
+                                  * groups share the keys of a query without changing the result: for
+                                  * decoder layers in one launch, and for few queries in the GPU variant;
+                                  * buffer NULL or too small: one group per query */
     struct clf__dropout dropout; /* dropout of the probabilities in training, only in the fused variant.
-                                  * The mask has row query row * H + head, and the position of the key in
-                                  * its sequence as column */
+                                  * The mask element of a weight is (query row * H + head, position of the
+                                  * key in its sequence) */
     int few_queries; /* set by decoding steps, whose sequences have few queries: keys are not packed, and a
-                      * group of the GPU variant computes one query. Not derived from max_queries, because a
-                      * sequence must have the same bits in every batch */
+                      * group of the GPU variant computes one query. max_queries cannot decide this, because
+                      * the results of a sequence must be bit-identical in every batch */
     const struct clf__global_blocks *blocks;    /* blocks of the global tokens; NULL: none */
     const struct clf__attention_window *window; /* for clf__attention_local_forward(); else NULL */
     enum clf__precision precision; /* precision of the layer's weights. Except for fp32, devices with matrix
@@ -90,15 +91,16 @@ struct clf__attention_call {
                                     * are then rounded to bf16 (weights in bf16) or fp16 (otherwise) */
 };
 
-/* Returns the number of parts of this many keys. */
+/* Returns the number of parts into which this many keys are split. */
 int clf__attention_parts(int keys);
-/* Returns the floats that hold the sums of all parts for these rows of queries; 0 if there is one part. */
+/* Returns the number of floats for the sums of all parts of this many query rows; 0 if there is only one
+ * part. */
 int64_t clf__attention_partials(const struct clf__heads *heads, int rows, int max_keys);
-/* Returns the most rows for which groups of the GPU variant share the keys of a query; more rows have
- * enough groups to occupy the device. */
+/* Returns the maximum number of rows for which groups of the GPU variant share the keys of a query; more rows
+ * have enough groups to occupy the device. */
 int clf__attention_split_rows(const struct clf_device *device, const struct clf__heads *heads);
-/* Returns the parts into which groups of the GPU variant split the keys in a launch; 1: one group per
- * query. */
+/* Returns the number of parts into which groups of the GPU variant split the keys in a launch; 1: one group
+ * per query. */
 int clf__attention_split(const struct clf_device *device, const struct clf__heads *heads, int rows,
                          int max_keys, struct clf__tensor partials);
 
@@ -118,7 +120,7 @@ struct clf__attention_room clf__attention_room(const struct clf_device *device,
  * capabilities select the variant: fused (one pass, no score matrix) or batched (GEMMs around a masked
  * softmax, needs scratch).
  *
- * Bits do not depend on the rest of the batch (fused variant). */
+ * With the fused variant, the results of a sequence are bit-identical in every batch. */
 clf_status clf__attention_forward(struct clf__tensor y, /* (query rows, H * value_width) */
                                   struct clf__tensor q, /* (query rows, H * K) */
                                   struct clf__tensor k, /* (key rows, H * K) */
@@ -140,9 +142,10 @@ int clf__attention_reads(enum clf__type type, const struct clf_device *device,
 /* Returns whether keys and values may be halves (math/ops/cache.h), for few queries of the fused variant. */
 int clf__attention_reads_halves(const struct clf_device *device, const struct clf__attention_call *call);
 
-/* Computes the mean over the first `heads` heads of each query's probabilities. Hidden keys, columns beyond
- * the keys of a sequence, and queries without visible keys get zeros; keys beyond the columns of y are
- * ignored. Of the masks, only hidden keys are supported. Bits do not depend on the rest of the batch. */
+/* Computes the mean over the first `heads` heads of each query's probabilities. Hidden keys, columns
+ * beyond the keys of a sequence, and queries without visible keys get zeros; keys beyond the columns of y
+ * are ignored. The only supported mask is hidden keys. The results of a sequence are bit-identical in
+ * every batch. */
 clf_status clf__attention_weights_forward(struct clf__tensor y,                       /* (query rows, keys) */
                                           struct clf__tensor q, struct clf__tensor k, /* may be halves */
                                           int heads, const struct clf__attention_call *call);
@@ -159,13 +162,14 @@ int clf__attention_writes(enum clf__type type, const struct clf_device *device,
 
 /* The outputs of clf__attention_backward(). */
 struct clf__attention_gradients {
-    struct clf__tensor query; /* (query rows, H * K): these three are overwritten; they may be column views */
-    struct clf__tensor key;   /* (key rows, H * K) of the gradient of a fused projection */
-    struct clf__tensor value; /* (key rows, H * value_width) */
-    struct clf__tensor relative; /* (H, 2 R + 1), added to; buffer NULL: not wanted */
+    struct clf__tensor query;    /* (query rows, H * K); query, key and value are overwritten and may be
+                                  * column views */
+    struct clf__tensor key;      /* (key rows, H * K) */
+    struct clf__tensor value;    /* (key rows, H * value_width) */
+    struct clf__tensor relative; /* (H, 2 R + 1), accumulated; buffer NULL: not computed */
     struct clf__tensor scratch;  /* (1, n) floats */
 };
-/* Returns the floats of scratch for a batch of these sizes; relative_width: 2 R + 1, or 0. */
+/* Returns the number of floats of scratch for a batch of these sizes; relative_width: 2 R + 1, or 0. */
 size_t clf__attention_backward_scratch(const struct clf__heads *heads, int query_rows, int sequences,
                                        int relative_width);
 
@@ -183,18 +187,18 @@ struct clf__attention_history {
     struct clf__tensor values;     /* (cache_rows_total * positions_total, H * value_width) */
     struct clf__tensor table;      /* (cache rows, positions) i32 */
     struct clf__tensor cache_rows; /* (1, R) i32: the cache row of each query row */
-    struct clf__tensor positions;  /* (1, R) i32: keys 0 .. positions[r] are seen */
+    struct clf__tensor positions;  /* (1, R) i32: keys 0 .. positions[r] are visible */
     struct clf__tensor relative;   /* (H, 2 R + 1) as in clf__mask; buffer NULL: none */
     int cache_rows_total;
-    double pairs;                /* pairs of a row and a key that it sees, for the profile; 0: not counted */
-    int most_keys;               /* most keys that a row sees; 0: not known */
+    double pairs;                /* pairs of a row and a visible key, for the profile; 0: not counted */
+    int most_keys;               /* maximum number of visible keys per row; 0: unknown */
     struct clf__tensor partials; /* as in clf__attention_call */
 };
-/* Returns most_keys, or the positions of the history if most_keys is not known. */
+/* Returns most_keys, or the positions of the history if most_keys is unknown. */
 int clf__attention_most_keys(const struct clf__attention_history *history);
 
-/* Returns the kernel's arguments for a history and this number of query rows, which the kernel may split
- * into parts. The caller fills in the positions of the rows. */
+/* Returns the kernel's arguments for a history and this number of query rows; the kernel may split the
+ * keys into parts. The caller fills in the places of the row tensors. */
 struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__heads *heads,
                                                            const struct clf__attention_history *history,
                                                            int rows);
@@ -204,7 +208,7 @@ struct clf__attention_step_sizes clf__attention_step_sizes(const struct clf__hea
 struct clf__attention_group {
     size_t items, local_bytes;
     char defines[32];
-    int ways, is_aligned; /* tiles of keys computed in parallel; heads start on multiples of eight elements */
+    int ways, is_aligned; /* tiles of keys computed in parallel; heads start at multiples of eight elements */
 };
 /* Halves the parallel tiles of a group of cl/attention/attention_step.cl; returns 0 if it has at most
  * one. */
@@ -213,9 +217,9 @@ struct clf__attention_group clf__attention_step_group(const struct clf_device *d
                                                       const struct clf__heads *heads, struct clf__tensor k,
                                                       struct clf__tensor v, size_t tasks, int keys);
 
-/* Returns the queries per group of attention.cl and attention_local.cl: fixed in the GPU variant; in the
- * CPU variant many, which share packed keys, or fewer if there are too few groups for the cores. The number
- * does not change the result. */
+/* Returns the queries per group of attention.cl and attention_local.cl: fixed in the GPU variant; many in
+ * the CPU variant, because they share packed keys, but fewer if there would be too few groups for the
+ * cores. The number does not change the result. */
 int clf__attention_block_queries(const struct clf__attention_call *call, const struct clf__caps *caps);
 struct clf__attention_group clf__attention_block_group(const struct clf__caps *caps,
                                                        const struct clf__heads *heads, struct clf__tensor q,
@@ -229,7 +233,7 @@ clf_status clf__attention_count_tasks(size_t *tasks, const struct clf__attention
 struct clf__cost clf__attention_cost(const struct clf__heads *heads, double queries, double keys,
                                      enum clf__type key_type, double pairs);
 
-/* Returns the cost of joining the parts of these query rows. */
+/* Returns the cost of joining the parts of this many query rows. */
 struct clf__cost clf__attention_join_cost(const struct clf__heads *heads, int rows, int parts);
 
 /* Stores the key and value of row r in its history, as row cache_rows[r] * positions_total + positions[r];

@@ -74,7 +74,7 @@ static clf_status launch(const struct operands *operands, const struct part *par
     if (part->tasks > INT32_MAX) {
         return clf__fail(CLF_UNSUPPORTED,
                          "attention gradients: %d sequences of up to %d queries and %d keys with %d heads "
-                         "need %zu work items, more than the limit of %d; use a smaller --batch-tokens",
+                         "need %zu work-items, more than the limit of %d; use a smaller --batch-tokens",
                          ranges->sequences, ranges->max_queries, ranges->max_keys, heads->count, part->tasks,
                          INT32_MAX);
     }
@@ -156,7 +156,7 @@ static clf_status launch_all(const struct operands *operands)
     return CLF_OK;
 }
 
-/* Adds the gradients of the relative term over the sequences. */
+/* Sums the gradients of the relative bias over the sequences. */
 static clf_status add_relative(const struct operands *operands)
 {
     const struct clf__attention_gradients *gradients = operands->gradients;

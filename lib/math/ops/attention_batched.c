@@ -7,7 +7,7 @@
 #include "math/ops/softmax.h"
 #include "runtime/device/caps.h"
 
-/* Maximum scores in memory: enough to occupy any device, but small compared with the weights. */
+/* Maximum number of scores in memory: enough to occupy any device, but small compared with the weights. */
 enum { MOST_SCORES = (64 << 20) / sizeof(float) };
 
 /* The two parts of a range: the rows of a sequence's queries and of its keys. */
@@ -54,8 +54,8 @@ static clf_status move_heads(int gather, struct clf__tensor padded, struct clf__
     return clf__launch(device, &launch);
 }
 
-/* c (B * H, m, n) = alpha * a (B * H, m, k) b, all packed from offset 0 (CLBlast's strided batched product is
- * wrong otherwise). */
+/* c (B * H, m, n) = alpha * a (B * H, m, k) b, all packed and starting at offset 0 (otherwise CLBlast's
+ * strided batched GEMM gives wrong results). */
 static clf_status multiply(struct clf__tensor c, struct clf__tensor a, struct clf__tensor b, int transpose_b,
                            float alpha, int batches)
 {

@@ -78,7 +78,7 @@ clf_status clf__attention_count_tasks(size_t *tasks, const struct clf__attention
     return *tasks <= INT32_MAX
                ? CLF_OK
                : clf__fail(CLF_UNSUPPORTED,
-                           "attention: %d sequences of up to %d queries with %d heads need %zu work items, "
+                           "attention: %d sequences of up to %d queries with %d heads need %zu work-items, "
                            "more than the limit of %d; use a smaller --batch-tokens",
                            ranges->sequences, ranges->max_queries, call->heads.count, *tasks, INT32_MAX);
 }

@@ -35,13 +35,13 @@ struct clf__attention_sizes clf__attention_sizes_of(const struct clf__attention_
 struct clf__cost clf__attention_call_cost(const struct clf__attention_operands *operands,
                                           const struct clf__attention_call *call);
 
-/* Returns whether every head of a tensor starts at a multiple of `unit` elements, and ends at one. */
+/* Returns whether every head of a tensor starts and ends at a multiple of `unit` elements. */
 int clf__attention_is_aligned(struct clf__tensor x, int width, int unit);
 /* Returns whether kernels can read four elements of every head at once. */
 int clf__attention_has_quads(const struct clf__heads *heads, struct clf__tensor q, struct clf__tensor k,
                              struct clf__tensor v);
 
-/* attention_matrix.c */
+/* Functions of attention_matrix.c. */
 
 /* Returns whether cl/attention/attention_matrix.cl computes the call; it needs heads small enough for
  * registers. This depends on the model and the device, never on the batch. */

@@ -32,7 +32,7 @@ static struct clf__attention_local_sizes list_sizes(const struct clf__attention_
     };
 }
 
-/* Chooses the group. Kernels read several columns at once if every operand is aligned. */
+/* Chooses the work-group. Kernels read several columns at once if every operand is aligned. */
 static struct clf__attention_group choose_group(const struct clf__caps *caps, const struct clf__heads *heads,
                                                 struct clf__tensor q, struct clf__tensor k,
                                                 struct clf__tensor v,

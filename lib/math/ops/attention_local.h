@@ -9,7 +9,7 @@
  * sequence. The only supported mask is the relative bias; dropout, maps and weights are not supported.
  * Always uses the fused variant.
  *
- * Bits do not depend on the rest of the batch. No score matrix is stored. */
+ * The results of a sequence are bit-identical in every batch. No score matrix is stored. */
 clf_status clf__attention_local_forward(struct clf__tensor y, /* (rows, H * value_width) */
                                         struct clf__tensor q, /* (rows, H * K) */
                                         struct clf__tensor k, /* (rows, H * K) */

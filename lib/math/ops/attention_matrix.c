@@ -1,4 +1,4 @@
-/* Attention by matrix instructions. */
+/* Attention with matrix instructions. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -36,7 +36,8 @@ static struct matrix_group matrix_group(const struct clf__matrix_level *level, i
 }
 
 /* Short sequences use groups of fewer warps. Warps with several tiles read keys and values less often, but
- * need more registers, and long sequences to occupy the device. The choice does not change bits. */
+ * they need more registers, and long sequences to occupy the device. The choice does not change the
+ * results. */
 static struct matrix_group choose_matrix_group(const struct clf__attention_call *call,
                                                const struct clf__caps *caps, int is_rounded, int has_bias)
 {

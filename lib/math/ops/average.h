@@ -1,10 +1,9 @@
 /* Average attention (Zhang, Xiong and Su 2018, "Accelerating Neural Transformer via an Average Attention
  * Network", 3), without its matrix multiplications: each row is replaced by the mean of its sequence up to
- * the row, and two gates weigh the row and the transformed mean h.
+ * and including the row, and two gates weigh the row and the transformed mean h.
  *
- *     m_t = (t m_(t-1) + x_t) / (t + 1), t from 0
- *     y = x / (1 + exp(-g)) + h / (1 + exp(-f)) + residual
- * */
+ *     m_t = (t m_(t-1) + x_t) / (t + 1), t = 0, 1, ...
+ *     y = x / (1 + exp(-g)) + h / (1 + exp(-f)) + residual */
 #ifndef CLF_OPS_AVERAGE_H
 #define CLF_OPS_AVERAGE_H
 
@@ -17,14 +16,14 @@ enum { CLF__AVERAGE_MOST_FILTERS = 4 }; /* maximum matrix multiplications betwee
  * that is a valid row. */
 clf_status clf__average_step(struct clf__tensor m,          /* (R, D); may be x */
                              struct clf__tensor x,          /* (R, D) */
-                             struct clf__tensor next,       /* (cache rows, D), not before */
+                             struct clf__tensor next,       /* (cache rows, D); must not be `before` */
                              struct clf__tensor before,     /* (cache rows, D) */
                              struct clf__tensor cache_rows, /* (1, R) i32 */
                              struct clf__tensor parents,    /* (1, R) i32 */
                              struct clf__tensor positions); /* (1, R) i32 */
 
-/* Processes whole sequences: sequence b is the rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1. Rows
- * outside every sequence are not written. Each row has the same bits as from clf__average_step(). */
+/* Processes whole sequences: sequence b has rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1. Rows
+ * outside every sequence are not written. Rows are bit-identical to those of clf__average_step(). */
 clf_status clf__average_forward(struct clf__tensor m,       /* (N, D); may be x */
                                 struct clf__tensor x,       /* (N, D) */
                                 struct clf__tensor ranges); /* (sequences, 4) i32 */

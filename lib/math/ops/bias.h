@@ -4,7 +4,7 @@
 
 #include "math/tensor/tensor.h"
 
-/* Returns the floats of scratch that clf__bias_backward() needs. */
+/* Returns the number of floats of scratch memory that clf__bias_backward() needs. */
 size_t clf__bias_backward_scratch(int rows, int columns);
 
 /* dbias += scale * the sum of dy over its rows. */

@@ -10,8 +10,8 @@ struct clf__chunks {
     int count;
 };
 
-/* Divides rows into chunks of least_rows rows, or larger ones so that there are at most 256 chunks: enough
- * for every core, and cheap to add. */
+/* Divides rows into chunks of least_rows rows, or more if there would be more than 256 chunks, which are
+ * enough for all cores and cheap to add. */
 struct clf__chunks clf__chunks(int rows, int least_rows);
 
 /* target += scale * the sum over the rows of sums, in an order that depends only on their number. */

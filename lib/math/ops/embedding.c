@@ -58,7 +58,7 @@ clf_status clf__gather_ids(int32_t *distinct, int32_t *first, int32_t *order, in
         largest = ids[i] > largest ? ids[i] : largest;
         order[i] = i;
     }
-    /* Every second pass uses `distinct` as its buffer, before the distinct ids are written. */
+    /* `distinct` is scratch memory of the sort until the distinct ids are written. */
     for (int shift = 0; shift < 31 && (largest >> shift) > 0; shift += DIGIT_BITS) {
         sort_by_digit(distinct, order, ids, count, shift);
         memcpy(order, distinct, (size_t)count * sizeof *order);

@@ -16,8 +16,8 @@ clf_status clf__embedding_forward(struct clf__tensor y,                  /* (N, 
                                   float scale, struct clf__tensor table, /* (P, D) */
                                   struct clf__tensor positions);         /* (1, N) i32 */
 
-/* The rows of a batch grouped by id, so that each row of a gradient is summed by one work-group, in the
- * order of n: distinct id u has the rows order[first[u]] .. order[first[u + 1] - 1], ascending. */
+/* The rows of a batch grouped by id, which lets one work-group sum each row of a gradient, in the order of
+ * n: distinct id u has the rows order[first[u]] .. order[first[u + 1] - 1], ascending. */
 struct clf__id_groups {
     struct clf__tensor distinct; /* (1, U) i32, ascending */
     struct clf__tensor first;    /* (1, U + 1) i32 */

@@ -19,14 +19,14 @@ clf_status clf__layernorm_forward(struct clf__tensor y,       /* (N, D) */
                                   struct clf__tensor beta,    /* (1, D) */
                                   enum clf__norm_kind kind, float eps);
 
-/* Returns the quads of a row that a work-item of the GPU variant holds (HELD of cl/rows/layernorm.cl); 0:
- * the row is too long. */
+/* Returns the number of quads of a row that a work-item of the GPU variant holds (HELD of
+ * cl/rows/layernorm.cl); 0: the row is too long. */
 int clf__layernorm_held(int columns);
 
-/* Returns the floats of scratch that clf__layernorm_backward() needs. */
+/* Returns the number of floats of scratch memory that clf__layernorm_backward() needs. */
 size_t clf__layernorm_backward_scratch(int rows, int columns);
 
-/* dx = the gradient of x, overwritten; dgamma and dbeta are added to; mean and variance are recomputed
+/* dx = the gradient of x, overwritten; dgamma and dbeta are accumulated; mean and variance are recomputed
  * from x. dx may be dy. dbeta.buffer may be NULL. */
 clf_status clf__layernorm_backward(struct clf__tensor dx,     /* (N, D) */
                                    struct clf__tensor dgamma, /* (1, D) */

@@ -47,7 +47,7 @@ static void fill_tables(float *tables)
 /* Returns the frequency of a band edge in Hz. */
 static double edge_of(int number, int bands)
 {
-    const double linear = 15, log_step = log(6.4) / 27; /* mels below 1 kHz; log of a mel above */
+    const double linear = 15, log_step = log(6.4) / 27; /* mels below 1 kHz; log of the ratio per mel above */
     double most = linear + log(CLF__LOG_MEL_RATE / 2 / 1000.0) / log_step;
     double mels = most * number / (bands + 1);
     return mels < linear ? mels * 200 / 3 : 1000 * exp((mels - linear) * log_step);

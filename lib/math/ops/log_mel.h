@@ -21,7 +21,7 @@ struct clf__log_mel {
     struct clf__tensor spans;   /* (bands, 2) i32: the first bin of each band, and the bin after the last */
 };
 
-/* `bands` must be within the two limits. A failure leaves no memory allocated. */
+/* `bands` must be within the limits above. A failure leaves no memory allocated. */
 clf_status clf__log_mel_create(struct clf__log_mel *out, struct clf_device *device, int bands);
 void clf__log_mel_free(struct clf__log_mel *log_mel);
 
@@ -31,8 +31,8 @@ void clf__log_mel_free(struct clf__log_mel *log_mel);
 void clf__log_mel_filters(double *filters, int bands);
 
 /* y[t] = log10(max(1e-10, power in each band)) of the frame centred at sample first + 160 t. Samples are
- * reflected at both ends, so a chunk of a recording needs 200 more samples on each side. peaks[t] is the
- * maximum of y[t], ignoring NaN; NaN samples give NaN frames. */
+ * reflected at both ends, so a chunk of a longer recording needs 200 extra samples on each side. peaks[t]
+ * is the maximum of y[t], ignoring NaN; NaN samples give NaN frames. */
 clf_status clf__log_mel_forward(struct clf__tensor y,       /* (T, bands) */
                                 struct clf__tensor peaks,   /* (1, T) */
                                 struct clf__tensor samples, /* (1, n) in -1 .. 1 */

@@ -27,7 +27,7 @@ struct clf__sequence_ranges {
     int max_keys;
     /* Counted by clf__ranges_count() for the profile; 0: not counted, use the upper bound. */
     double keys;  /* keys of all sequences */
-    double pairs; /* pairs of a query and a key that it may see */
+    double pairs; /* pairs of a query and a visible key */
 };
 
 /* Counts keys and pairs from a host copy of the table; causal: no sequence has more queries than keys. */

@@ -21,8 +21,8 @@
         CLF__INT((int32_t)(d).step), CLF__INT((int32_t)(d).site)
 /* clang-format on */
 
-/* Returns the work-groups for kernels that loop over `tasks` tasks: below 65536, because PoCL recompiles a
- * kernel for larger grids. */
+/* Returns the number of work-groups for kernels that loop over `tasks` tasks: below 65536, because PoCL
+ * recompiles a kernel for larger grids. */
 static inline size_t clf__groups(size_t tasks)
 {
     return tasks < 32768 ? tasks : 32768;

@@ -42,8 +42,8 @@ clf_status clf__positions_backward(struct clf__tensor dtable, struct clf__tensor
 void clf__sinusoid_table(float *table, int first, int positions, int width, enum clf__sinusoid_layout layout,
                          enum clf__sinusoid_frequency frequency)
 {
-    /* With an odd width the last column is a sine, except in tensor2tensor and fairseq (halves by last),
-     * which have zeros there. */
+    /* With an odd width the last column is a sine, but zero in tensor2tensor and fairseq (halves,
+     * BY_LAST). */
     int has_zeros =
         layout == CLF__SINUSOID_HALVES && frequency == CLF__SINUSOID_BY_LAST && width % 2 == 1 && width > 1;
     int pairs = has_zeros ? width / 2 : (width + 1) / 2;

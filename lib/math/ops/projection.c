@@ -21,8 +21,8 @@ enum { LOGITS_ROWS = 256, MOST_LOGITS_ROWS = 4096, LOGITS_SHARE = 64, FUSED_ROWS
 /* Up to this many rows are merged by the last group of the launch that computes their tiles. */
 enum { MERGED_ROWS = 8 };
 
-/* Groups per core, each with a share of the columns, so that cores finish at about the same time. Many rows
- * use fewer groups, because each group must fill a list of candidates per row. */
+/* Groups per core, each with a share of the columns; there are several, so cores finish at about the same
+ * time. Many rows use fewer groups, because each group must fill a list of candidates per row. */
 enum { GROUPS_EACH = 8, MOST_GROUPS_EACH = 32 };
 
 static int ceil_divide(int a, int b)
@@ -97,8 +97,8 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
     lists *= clf__max_int(k, 1);
     int64_t blocks = (int64_t)scratch->rows * share_of(arena->device, outputs, 1).blocks;
     CLF__TRY(clf__arena_reserve(arena, &scratch->partials, CLF__F32, 1, 4 * blocks + lists,
-                                "the parts of logits"));
-    return clf__arena_reserve(arena, &scratch->ids, CLF__I32, 1, lists, "the parts' candidates");
+                                "the partial results of the projection"));
+    return clf__arena_reserve(arena, &scratch->ids, CLF__I32, 1, lists, "the candidates of the projection");
 }
 
 /* The macros of cl/layers/projection.cl. */
@@ -108,7 +108,7 @@ static const char *defines_of(const struct clf__projection *projection)
     return defines[clf__weight_layout(projection->weight).precision];
 }
 
-/* The results found in the tiles of the logits of some rows. */
+/* The tiles of the logits of some rows, and the results computed from them. */
 struct tiles {
     const struct clf__projection *projection;
     struct clf__tensor x;
@@ -116,10 +116,10 @@ struct tiles {
     int k;
     struct clf__tensor partials; /* (R, 4 * blocks + lists * k) */
     struct clf__tensor ids;      /* (R, lists * k) i32 */
-    /* One of the two: */
+    /* Either banned ids or labels: */
     struct clf__tensor banned, banned_offsets;
     struct clf__tensor labels, picked;
-    /* For the best candidates with a counter (else buffer NULL): the final results, from the same launch. */
+    /* With a counter, the launch also writes the final results; otherwise these buffers are NULL. */
     struct clf__tensor counter, values, value_ids, statistics;
     int both;
 };
@@ -146,7 +146,7 @@ static struct clf__cost tiles_cost(const struct tiles *tiles)
     return cost;
 }
 
-/* Lists the kernel's sizes; x: the rows as the kernel reads them. */
+/* Lists the kernel's size arguments; x: the rows as the kernel reads them. */
 static struct clf__projection_sizes list_sizes(const struct tiles *tiles, struct clf__matrix x)
 {
     return (struct clf__projection_sizes){

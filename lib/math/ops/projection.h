@@ -13,14 +13,14 @@ struct clf__projection {
 };
 
 /* Scratch memory for some rows at a time. The CPU variant with native weights reduces each tile of logits
- * at once, and needs `partials` and `ids`; otherwise logits are stored. */
+ * immediately, and needs `partials` and `ids`; otherwise logits are stored. */
 struct clf__projection_scratch {
     int rows;
     struct clf__tensor logits;   /* (rows, V) */
     struct clf__tensor partials; /* (1, n) */
     struct clf__tensor ids;      /* (1, m) i32 */
-    struct clf__tensor counter;  /* (1, 1) i32, zero, owned by the caller: with device atomics, few rows need
-                                  * only one launch; buffer NULL: two launches */
+    struct clf__tensor counter;  /* (1, 1) i32, zero, owned by the caller: on devices with atomics, few
+                                  * rows need only one launch; buffer NULL: two launches */
 };
 
 /* Reserves the scratch memory for calls of at most `rows` rows and k candidates. with_logits: always

@@ -1,12 +1,11 @@
-/* Logits of a different selection of words for each row. */
+/* Logits of selected words; each row has its own selection. */
 #ifndef CLF_OPS_SHORTLIST_H
 #define CLF_OPS_SHORTLIST_H
 
 #include "math/tensor/tensor.h"
 
-/* logits[r][j] = scale * (x[r] . weight[v]) + bias[v] for word v = ids[starts[r] + j]; -inf from j =
- * counts[r] on, and for ids outside the vocabulary. The bits of a logit depend only on its row and its
- * word. */
+/* logits[r][j] = scale * (x[r] . weight[v]) + bias[v] for word v = ids[starts[r] + j]; -inf for j >=
+ * counts[r] and for ids outside the vocabulary. The bits of a logit depend only on x[r] and on the word. */
 clf_status clf__shortlist_logits(struct clf__tensor logits,           /* (R, C) */
                                  struct clf__tensor x,                /* (R, D) */
                                  struct clf__tensor weight,           /* (V, D) */

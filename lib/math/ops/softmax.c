@@ -2,8 +2,7 @@
 
 #include "math/ops/rows.h"
 
-/* Completes and runs a launch that contains the kernels' names; the first two views are the result and
- * x. */
+/* Completes and runs a launch whose kernel names are set; the first two views are the result and x. */
 static clf_status launch(struct clf__rows_launch launch, const struct clf__tensor *views, int view_count,
                          double operations, double matrices)
 {

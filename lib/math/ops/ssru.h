@@ -2,9 +2,9 @@
  * Fast Neural Machine Translation", 3.1), without its matrix multiplications. The forget gate f weighs the
  * previous cell, and 1 - f the new input z.
  *
- *     f = 1 / (1 + exp(-g));  c_t = f c_(t-1) + (1 - f) z;  y = max(c_t, 0) + residual;  c before the
- *     first: 0
- * */
+ *     f = 1 / (1 + exp(-g))
+ *     c_t = f c_(t-1) + (1 - f) z; c starts at 0
+ *     y = max(c_t, 0) + residual */
 #ifndef CLF_OPS_SSRU_H
 #define CLF_OPS_SSRU_H
 
@@ -16,13 +16,13 @@
 clf_status clf__ssru_step(struct clf__tensor y,          /* (R, D); may be residual */
                           struct clf__tensor projected,  /* (R, 2 D): g, then z */
                           struct clf__tensor residual,   /* (R, D) */
-                          struct clf__tensor next,       /* (cache rows, D), not before */
+                          struct clf__tensor next,       /* (cache rows, D); must not be `before` */
                           struct clf__tensor before,     /* (cache rows, D) */
                           struct clf__tensor cache_rows, /* (1, R) i32 */
                           struct clf__tensor parents,    /* (1, R) i32 */
                           struct clf__tensor positions); /* (1, R) i32 */
 
-/* Processes whole sequences: sequence b is the rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1. Rows
+/* Processes whole sequences: sequence b has rows ranges[b][0] .. ranges[b][0] + ranges[b][1] - 1. Rows
  * outside every sequence are not written. */
 clf_status clf__ssru_forward(struct clf__tensor y,         /* (N, D); may be residual */
                              struct clf__tensor projected, /* (N, 2 D) */

@@ -4,16 +4,16 @@
 
 #include "math/tensor/tensor.h"
 
-#define CLF__TOP_K_LIMIT 256 /* most candidates per row */
+#define CLF__TOP_K_LIMIT 256 /* maximum number of candidates per row */
 
 /* Returns CLF_UNSUPPORTED if k is out of range. */
 clf_status clf__top_k_check(int k);
 
-/* Selects the k largest logits of each row, largest first, equal values by ascending id. The banned ids are
- * set to -inf in `logits` first. NaN and -inf are not selected; missing entries are (-inf, -1).
- * statistics[r] = { max, log sum exp(x - max) } before and after banning; if `both` is 0, both pairs are
- * those after banning (saves a pass). A log-probability is (logit - max) - log_sum. A logit that is NaN or
- * +inf makes the log sum NaN. */
+/* Selects the k largest logits of each row, largest first, ties by ascending id. The banned ids are set to
+ * -inf in `logits` first. NaN and -inf are not selected; missing entries are (-inf, -1). statistics[r] = {
+ * max, log sum exp(x - max) } before and after banning; if `both` is 0, both pairs describe the row after
+ * banning (saves a pass). A log-probability is (logit - max) - log_sum. A logit that is NaN or +inf makes
+ * the log sum NaN. */
 clf_status clf__top_k_forward(
     struct clf__tensor values,         /* (R, k) */
     struct clf__tensor ids,            /* (R, k) i32 */

@@ -5,7 +5,7 @@
 #include "runtime/device/caps.h"
 
 struct clf__arena_entry {
-    struct clf__tensor *tensor; /* belongs to the caller until allocation */
+    struct clf__tensor *tensor; /* owned by the caller; becomes valid at allocation */
     struct clf__buffer *buffer;
     size_t bytes;
     const char *what;

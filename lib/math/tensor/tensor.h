@@ -37,7 +37,7 @@ struct clf__tensor clf__tensor_columns(struct clf__tensor tensor, int first, int
 struct clf__tensor clf__tensor_packed(struct clf__tensor tensor, int rows, int columns);
 struct clf__tensor clf__tensor_floats(struct clf__buffer *buffer, int rows, int columns);
 
-/* Reinterprets the memory as packed 16-bit elements, CLF__BF16 or CLF__F16, from the same first element on;
+/* Reinterprets the memory as packed 16-bit elements, CLF__BF16 or CLF__F16, starting at the same element;
  * rows have an even number of elements. CLF__F32 returns the view unchanged. */
 struct clf__tensor clf__tensor_as(struct clf__tensor tensor, enum clf__type type);
 
@@ -50,7 +50,7 @@ clf_status clf__tensor_write(struct clf__tensor tensor, const void *source);
 clf_status clf__tensor_read(struct clf__tensor tensor, void *target);
 
 /* Device memory for several tensors: each is reserved, the total is checked against the device, then all
- * are allocated together. Each tensor has a buffer of exactly its size, so that bounds checkers see every
+ * are allocated together. Each tensor has a buffer of exactly its size, so bounds checkers detect every
  * overrun. */
 struct clf__arena {
     struct clf_device *device;
@@ -59,7 +59,7 @@ struct clf__arena {
     uint64_t bytes;   /* bytes of the tensors reserved so far */
     uint64_t largest; /* bytes of the largest tensor */
     /* Set for training, which reads large tensors sequentially: uses large pages, and strides of an odd
-     * number of cache lines, so that neighbouring rows use different cache sets. */
+     * number of cache lines, to place neighbouring rows in different cache sets. */
     int is_swept;
     int is_joined; /* set while reserving tensors that share large buffers, for kernels with many tensors */
     struct clf__pool joined;
@@ -67,9 +67,9 @@ struct clf__arena {
 
 void clf__arena_init(struct clf__arena *arena, struct clf_device *device);
 
-/* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must not move until then. Zero rows
- * or columns are allocated as one. Returns CLF_DEVICE_MEMORY for more than INT32_MAX elements, the largest
- * index of kernels. */
+/* Reserves a tensor; *tensor becomes valid at clf__arena_allocate() and must not move until then. Zero
+ * rows or columns are allocated as one. Returns CLF_DEVICE_MEMORY for more than INT32_MAX elements, the
+ * largest index that kernels support. */
 clf_status clf__arena_reserve(struct clf__arena *arena, struct clf__tensor *tensor, enum clf__type type,
                               int64_t rows, int64_t columns, const char *what);
 

@@ -1,5 +1,5 @@
-/* Gradient buckets. As soon as the backward pass of a layer is enqueued, the layer's gradients are mapped to
- * the host, while the device computes the layers below. */
+/* Gradient buckets. Once the backward pass of a layer is enqueued, the layer's gradients are mapped to the
+ * host while the device computes the layers below. */
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "model/backprop/internal.h"
@@ -7,8 +7,8 @@
 
 enum {
     LEAST_RANGE = 1 << 14, /* floats; layers with fewer are combined */
-    BUCKET = 1 << 18,      /* floats of a bucket, which fits in the cache; each rank reduces a share of it */
-    LEAST_SHARE = 1 << 14, /* so that sending a share takes longer than the latency of a message */
+    BUCKET = 1 << 18,      /* floats per bucket, which fits in the cache; each rank reduces a share of it */
+    LEAST_SHARE = 1 << 14, /* large enough that sending a share takes longer than the latency of a message */
 };
 
 /* Stages are the decoder layers from top to bottom, then the encoder layers, then the rest. */
@@ -21,9 +21,9 @@ int clf__gradient_stage(const struct clf__config *config, enum clf__side side, i
                                 : config->decoder_layers + config->encoder_layers - 1 - layer;
 }
 
-/* Returns the offset from which on all gradients are complete after a stage; `before`: the same after the
- * previous stage. The host completes relative biases, so models that have them return the start only after
- * the last stage. */
+/* Returns the offset at which the complete gradients begin after a stage; `before`: the offset after the
+ * previous stage. In models with relative biases, which the host completes, all gradients are complete only
+ * after the last stage. */
 static size_t complete_from(const struct clf__training *training, int stage, size_t before)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -41,7 +41,7 @@ static size_t complete_from(const struct clf__training *training, int stage, siz
     return place;
 }
 
-/* Returns the largest offset up to `place` where an array can be split (see CLF__ADAM_BLOCK). */
+/* Returns the largest offset, at most `place`, where an array can be split (see CLF__ADAM_BLOCK). */
 static size_t cut_before(const struct clf__training *training, size_t place)
 {
     for (int i = 0; i < training->trained_count; i++) {
@@ -139,7 +139,7 @@ void clf__buckets_free(struct clf__training *training)
 {
     struct clf__gradient_buckets *buckets = &training->buckets;
     for (int i = 0; i < buckets->range_count; i++) {
-        if (buckets->ranges[i].memory != NULL) { /* this is after a failure, whose message is kept */
+        if (buckets->ranges[i].memory != NULL) { /* still mapped after a failure, whose message is kept */
             struct clf__failure failure = clf__failure_keep(CLF_DEVICE);
             (void)clf__pool_unmap_range(&training->gradients.pool, &buckets->ranges[i]);
             (void)clf__failure_again(&failure);

@@ -10,20 +10,20 @@
 /* values, gradients, two moments, in the order of enum clf__training_values */
 enum { CLF__TRAINED_KINDS = 4 };
 
-/* Where a parameter is: in rows from `first` of a weight, or in numbers from `first` of a vector. */
+/* The location of a parameter: rows of a weight, or elements of a vector, starting at `first`. */
 struct clf__parameter_place {
     struct clf__weight *weights[CLF__TRAINED_KINDS]; /* NULL for a vector */
     struct clf__tensor vectors[CLF__TRAINED_KINDS];  /* (1, n); buffer NULL: not trained */
     int first;
 };
 
-/* A trained array on the device (one parameter, or several stacked ones), and its gradient and moments, which
+/* A trained array on the device (one parameter or several stacked ones) with its gradient and moments, which
  * have the same layout. */
 struct clf__trained {
     struct clf__tensor arrays[CLF__TRAINED_KINDS]; /* (1, n) */
-    struct clf__weight *weight;                    /* the weight of the values; NULL for a vector */
+    struct clf__weight *weight;                    /* the weight that holds the values; NULL for a vector */
     int decays;
-    int first_part, parts; /* the partial sums of squares */
+    int first_part, parts; /* range of the partial sums of squares */
     int stage;             /* the stage that completes the gradient (buckets.c) */
     size_t place;          /* offset of the gradient in all gradients, in floats */
 };
@@ -68,7 +68,7 @@ struct clf__pass_side {
 struct clf__pass {
     struct clf__pass_side sides[2]; /* by enum clf__side */
     struct clf__sequence_ranges cross;
-    const struct clf__sequences *sources; /* can have more frames than the encoder has rows */
+    const struct clf__sequences *sources; /* may have more frames than the encoder has rows */
     struct clf__tensor labels;
     int64_t counted; /* number of labels other than -1 */
     int is_training; /* 0: no dropout, no gradients */
@@ -90,18 +90,18 @@ struct clf__training {
     struct clf__training_options options;
     struct clf__arena arena;
     const struct clf__communicator *ranks;
-    struct clf__parameter_tree gradients, moments[2]; /* moments: unless sharded */
-    struct clf__pool shards;                          /* the moments of this rank's share, if sharded */
+    struct clf__parameter_tree gradients, moments[2]; /* moments only if not sharded */
+    struct clf__pool shards;                          /* this rank's share of the moments, if sharded */
     struct clf__share_part
         *share_parts; /* (share_part_count) this rank's share of the arrays, or all arrays */
     int share_part_count;
     float *gathered[CLF__TICKETS]; /* buckets of an all-gather, for sharded moments */
     struct clf__gradient_buckets buckets;
     struct clf__parameter_list list;
-    struct clf__parameter_place *places; /* (parameters) position of each parameter */
+    struct clf__parameter_place *places; /* (parameters) location of each parameter */
     struct clf__trained *trained;
     int trained_count;
-    struct clf__tensor *untrained; /* gradients of the zeros in stacked biases, which are not parameters */
+    struct clf__tensor *untrained; /* gradients of zeros in stacked biases, which are not parameters */
     int untrained_count;
     struct clf__activations_of_side activations[2]; /* by enum clf__side */
     struct clf__tensor dencoded;                    /* (N, D) the gradient of the encoder's output */
@@ -120,7 +120,7 @@ struct clf__training {
     float *zeros;          /* (D) if keeps_padding, else NULL */
 };
 
-/* Returns CLF_UNSUPPORTED if the count exceeds an int, the index type of the kernels. */
+/* Returns CLF_UNSUPPORTED if the count exceeds INT_MAX, because the kernels use int indices. */
 clf_status clf__training_check_count(const char *name, int64_t count);
 
 /* Returns the gradients, or the moments of one kind. */
@@ -139,7 +139,7 @@ static inline struct clf__stack *clf__training_stack(const struct clf__training 
 /* Finds the device arrays of all parameters: fills in places, trained and untrained. */
 clf_status clf__training_place(struct clf__training *training);
 
-/* Returns the number of arrays in the model's layout: sharded moments have another layout. */
+/* Returns the number of arrays that have the model's layout; sharded moments have another layout. */
 static inline int clf__training_kinds(const struct clf__training *training)
 {
     return training->options.shards_moments ? CLF__FIRST_MOMENTS : CLF__TRAINED_KINDS;
@@ -150,7 +150,7 @@ clf_status clf__buckets_create(struct clf__training *training);
 void clf__buckets_free(struct clf__training *training);
 /* Returns the stage that completes the gradients of a layer. */
 int clf__gradient_stage(const struct clf__config *config, enum clf__side side, int layer);
-/* Maps the gradients that are complete after `stage` if this pass maps gradients. */
+/* If this pass maps gradients, maps those that are complete after `stage`. */
 clf_status clf__buckets_map_until(struct clf__training *training, int stage);
 
 /* shards.c: fills in share_parts; called after clf__buckets_create(). */
@@ -165,7 +165,7 @@ clf_status clf__training_upload(struct clf__training *training, struct clf__pass
 /* Returns the maximum number of integers in a batch's upload. */
 int64_t clf__training_upload_size(const struct clf__training_limits *limits);
 
-/* Run the forward passes of the stacks, and the backward passes, which start from the gradient of the
+/* Run the forward and backward passes of the stacks. The backward passes start from the gradient of the
  * decoder's output in the workspace. */
 clf_status clf__training_stacks_forward(struct clf__training *training, const struct clf__pass *pass);
 clf_status clf__training_stacks_backward(struct clf__training *training, const struct clf__pass *pass);

@@ -6,7 +6,7 @@ int clf__training_logits_rows(const struct clf__training *training)
 {
     enum { MOST_LOGITS = (128 << 20) / sizeof(float), LEAST_ROWS = 64, MANY_ROWS = 256 };
     int rows = MOST_LOGITS / training->transformer->config.target_vocabulary;
-    /* GEMMs of gradients process slices of many rows and, in bf16, pairs of rows. */
+    /* Gradient GEMMs process slices of many rows and, in bf16, pairs of rows. */
     rows = rows < LEAST_ROWS ? LEAST_ROWS : rows - rows % (rows < MANY_ROWS ? 2 : MANY_ROWS);
     return rows < training->limits.target_tokens ? rows : training->limits.target_tokens;
 }

@@ -17,7 +17,7 @@ static struct clf__dropout dropout_at(const struct clf__training *training, cons
     };
 }
 
-/* Returns the site of a dropout in a layer. Decoder layers are counted after encoder layers. */
+/* Returns the number of a dropout site in a layer. Decoder layers are numbered after encoder layers. */
 static int site_of(int layer, int which)
 {
     return FIRST_LAYER + LAYER_SITES * layer + which;
@@ -49,8 +49,8 @@ static struct clf__feed_forward_training feed_forward_training(const struct clf_
     };
 }
 
-/* Returns the biases for the distances in the gradient's table: a session may have enlarged the model's
- * table. */
+/* Returns the biases for the distances that the gradient's table covers, because a session may have enlarged
+ * the model's table. */
 static struct clf__tensor cut_relative(struct clf__tensor relative, struct clf__tensor gradient)
 {
     int more = relative.columns - gradient.columns;
@@ -112,7 +112,7 @@ static struct clf__embedder_training embedder_training(const struct clf__trainin
     };
 }
 
-/* Returns the input of layer `index`; for the number of layers, the output of the last layer. */
+/* Returns the input of layer `index`, or the output of the last layer if `index` is the number of layers. */
 static struct clf__tensor layer_rows(const struct clf__training *training, const struct clf__pass *pass,
                                      enum clf__side side, int index)
 {

@@ -13,7 +13,7 @@ struct walker {
     int stage; /* stage of the current module (struct clf__trained) */
 };
 
-/* Returns the array of a weight in any layout. Creating the training checked that the size fits in an int. */
+/* Returns the array of a weight in any layout. Setup has checked that the size fits in an int. */
 static struct clf__tensor array_of(const struct clf__weight *weight)
 {
     struct clf__buffer *buffer = (struct clf__buffer *)clf__weight_layout(weight).buffer;
@@ -57,12 +57,12 @@ clf_status clf__training_check_count(const char *name, int64_t count)
 {
     return count <= INT32_MAX
                ? CLF_OK
-               : clf__fail(CLF_UNSUPPORTED, "%s has %" PRId64 " values, and training takes %d at most", name,
-                           count, INT32_MAX);
+               : clf__fail(CLF_UNSUPPORTED, "%s has %" PRId64 " values, but training supports at most %d",
+                           name, count, INT32_MAX);
 }
 
-/* Records the next parameter: rows from `first` of the weights or, if weights is NULL, numbers from `first`
- * of the arrays. */
+/* Records the next parameter: rows of the weights or, if weights is NULL, elements of the arrays, starting at
+ * `first`. */
 static void place_next(struct walker *walker, struct clf__weight *const *weights,
                        const struct clf__tensor *arrays, int first)
 {
@@ -81,7 +81,7 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
                               int first)
 {
     struct clf__tensor arrays[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
-    /* Loading checked the parameter's own size, but not that of the rows stacked with it and of padding. */
+    /* Loading checked the size of the parameter, but not the size including stacked rows and padding. */
     const char *name = walker->training->list.items[walker->index].name;
     CLF__TRY(clf__training_check_count(name, (int64_t)clf__weight_elements(weights[CLF__VALUES])));
     for (int kind = 0; kind < walker->kinds; kind++) {
@@ -91,7 +91,7 @@ static clf_status walk_weight(struct walker *walker, struct clf__weight *const w
     return CLF_OK;
 }
 
-/* Records a table or a vector of a norm as one row. `at`: the module in values, gradients and moments. */
+/* Records a table or a norm's vector as one row. `at`: the module in values, gradients and moments. */
 static void walk_tensor(struct walker *walker, void *const at[CLF__TRAINED_KINDS], size_t offset)
 {
     struct clf__tensor vectors[CLF__TRAINED_KINDS] = {{.buffer = NULL}};
@@ -113,7 +113,7 @@ static void walk_bias(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
     place_next(walker, NULL, vectors, first);
 }
 
-/* A part without a bias, stacked with parts that have one, has a bias of zeros, which is not trained. */
+/* If a part without a bias is stacked with parts that have one, its bias is zero and not trained. */
 static clf_status walk_linear(struct walker *walker, void *const at[CLF__TRAINED_KINDS],
                               const struct clf__module *module)
 {

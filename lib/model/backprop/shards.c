@@ -115,7 +115,7 @@ void clf__shards_free(struct clf__training *training)
     clf__free(training->share_parts);
 }
 
-/* Values are gathered in place, moments into the memory of the gradients. */
+/* Values are gathered in place, moments in the memory of the gradients. */
 struct gathering {
     struct clf__training *training;
     enum clf__training_values from, to;
@@ -163,7 +163,7 @@ static clf_status write_others(const struct gathering *gathering, int index, con
     size_t own[2];
     find_own(own, training, its);
     if (gathering->from != gathering->to) {
-        own[1] = own[0]; /* copies need this rank's share too */
+        own[1] = own[0]; /* this rank's share must also be copied */
     }
     CLF__TRY(write_range(gathering, index, bucket, its->place, own[0]));
     return write_range(gathering, index, bucket, own[1], its->place + its->count);
@@ -175,7 +175,7 @@ static clf_status gather(struct gathering *gathering)
     const struct clf__communicator *ranks = training->ranks;
     const struct clf__gradient_buckets *buckets = &training->buckets;
     clf_status status =
-        CLF_OK; /* the first error; the rank continues to send, because the other ranks wait for its data */
+        CLF_OK; /* the first error; the rank keeps sending because the other ranks wait for its data */
     for (int i = 0; i < buckets->count + CLF__TICKETS; i++) {
         int ticket = i % CLF__TICKETS;
         float *bucket = training->gathered[ticket];

@@ -13,7 +13,7 @@ static clf_status zero(struct clf__tensor vector)
                             (size_t)vector.columns * sizeof(float), 0.0f);
 }
 
-/* Completes the gradients that the backward passes of the layers leave incomplete. */
+/* Completes the gradients that the layers' backward passes leave incomplete. */
 static clf_status finish_gradients(struct clf__training *training)
 {
     const struct clf__config *config = &training->transformer->config;
@@ -37,7 +37,7 @@ static clf_status run(struct clf__training *training, const struct clf__training
     return pass->is_training ? clf__training_stacks_backward(training, pass) : CLF_OK;
 }
 
-/* The host completes gradients of relative biases before it maps gradients. Without relative biases,
+/* With relative biases, the host completes their gradients before it maps gradients. Without them, the
  * gradients of untrained parts are cleared after the reduction, without waiting for the device. */
 clf_status clf__training_backward_begin(struct clf__training *training,
                                         const struct clf__training_batch *batch, float gradient_scale,
@@ -85,8 +85,8 @@ clf_status clf__training_evaluate(struct clf__training *training, const struct c
     return clf__training_read_losses(training, &training->pass, loss);
 }
 
-/* Computes the partial sums of squares of this rank's share. Each sum is stored at the index that it has
- * among the sums of all arrays; the other sums are zero. */
+/* Computes the partial sums of squares of this rank's share. Each sum is stored at its index among the sums
+ * of all arrays; the sums of other ranks are zero. */
 static clf_status sum_squares(struct clf__training *training, int count)
 {
     if (training->options.shards_moments) {
@@ -103,7 +103,8 @@ static clf_status sum_squares(struct clf__training *training, int count)
     return clf__tensor_read(clf__tensor_columns(training->parts, 0, count), training->host);
 }
 
-/* Sums the partial sums over the ranks: each is computed by one rank, and zero on the others. */
+/* Exchanges the partial sums by adding them over the ranks: each sum is computed by one rank and is zero on
+ * the others. */
 static clf_status share_squares(struct clf__training *training, int count, clf_status status)
 {
     const struct clf__communicator *ranks = training->ranks;
@@ -135,7 +136,8 @@ static clf_status renew_relative(struct clf__training *training)
     return clf__embedder_renew_relative(&training->transformer->decoder.embedder, config, CLF__DECODER);
 }
 
-/* Clears the gradients of relative biases by distance: they are not parameters, so Adam does not clear them.
+/* Clears the gradients of relative biases by distance. The biases by distance are not parameters, so Adam
+ * does not clear these gradients.
  */
 static clf_status clear_relative(struct clf__training *training)
 {
@@ -177,7 +179,7 @@ clf_status clf__training_update(struct clf__training *training, const struct clf
     if (training->options.shards_moments) {
         CLF__TRY(training->ranks->agree(training->ranks, status));
         CLF__TRY(clf__shards_exchange_values(training));
-        status = clf__training_clear(training); /* clears the gradients of other ranks' shares */
+        status = clf__training_clear(training); /* clears the gradients in other ranks' shares */
     }
     CLF__TRY(status);
     CLF__TRY(clear_relative(training));

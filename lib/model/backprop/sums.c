@@ -14,9 +14,9 @@ struct clf__gradient_sums {
     struct clf__gradient_sums_options options;
     int has_tree;
     struct clf__tree_sum tree;
-    size_t length; /* floats of all gradients */
-    /* Partial sums that wait for their right sibling, in host memory because the device has space for only
-     * one. */
+    size_t length; /* total floats of all gradients */
+    /* Partial sums that wait for their right sibling. They are in host memory because the device has space
+     * for only one. */
     float **waiting; /* (capacity), each of `length` */
     int capacity, count;
     struct clf__tree_node nodes[CLF__TREE_NODES]; /* (count) the tree node of each waiting sum */
@@ -104,7 +104,7 @@ int clf__gradient_sums_borrow(const struct clf__gradient_sums *sums)
 struct merge {
     struct clf__gradient_sums *sums;
     struct clf__tree_node node; /* the node of the sum */
-    int halves;                 /* number of waiting sums that are added, the last one first */
+    int halves;                 /* number of waiting sums to add, the last one first */
     size_t place;               /* offset of the next gradients in all gradients */
 };
 
@@ -174,11 +174,11 @@ static clf_status wait_for(struct clf__gradient_sums *sums, const struct clf__ma
 struct update {
     struct clf__gradient_sums *sums;
     struct merge merge;
-    int has_own;    /* this rank has a micro-batch */
-    int64_t pushed; /* number of buckets sent */
-    int unmapped;   /* number of ranges unmapped */
-    clf_status
-        status; /* of this rank; it communicates even after a failure, because the other ranks wait for it */
+    int has_own;       /* this rank has a micro-batch */
+    int64_t pushed;    /* number of buckets sent */
+    int unmapped;      /* number of ranges unmapped */
+    clf_status status; /* status of this rank, which communicates even after a failure because the other ranks
+                          wait for it */
 };
 
 /* Unmaps the ranges whose buckets have all been reduced. */
@@ -267,7 +267,7 @@ static clf_status add_up(struct update *update)
     return CLF_OK;
 }
 
-/* Maps the gradients, which are zeros, of a rank without a micro-batch. */
+/* Maps the gradients of a rank without a micro-batch, which are zeros. */
 static clf_status map_all(struct clf__training *training)
 {
     training->buckets.is_on = 1;

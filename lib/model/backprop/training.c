@@ -31,7 +31,7 @@ static int most_source_rows(const struct clf__training *training)
                         rows + clf__min_int(limits->sequences, limits->source_tokens - rows));
 }
 
-/* Returns the maximum scratch memory of row sums of up to `rows` rows: fewer rows may be divided into more
+/* Returns the maximum scratch memory for row sums over up to `rows` rows; fewer rows may be divided into more
  * parts. */
 static size_t row_sums_scratch(int rows, int columns, size_t (*needed)(int, int))
 {
@@ -264,7 +264,7 @@ void clf__training_pause(struct clf__training *training, int is_paused)
     }
 }
 
-/* Restores the GEMM precision of the model's weights, which cannot fail. */
+/* Restores the GEMM precision of the model's weights. This cannot fail. */
 static void leave_weights(struct clf__training *training)
 {
     for (int i = 0; training->places != NULL && i < training->list.count; i++) {

@@ -27,15 +27,16 @@ struct clf__training_options {
     const struct clf__communicator
         *communicator; /* the ranks of data-parallel training; not owned; NULL: one rank */
     /* ZeRO stage 1: each rank updates its share of the parameters and keeps only the moments of its share.
-     * Gradient norm and update are then collective, and a rank needs only the summed gradients of its share.
+     * The gradient norm and the update are then collective, and a rank needs only the summed gradients of its
+     * share.
      */
     int shards_moments;
 };
 
 struct clf__training;
 
-/* Creates the training of a transformer, which must be loaded in fp32 and is not owned. Updates change its
- * weights. */
+/* Creates the training state of a transformer, which must be loaded in fp32 and is not owned. Updates change
+ * the transformer's weights. */
 clf_status clf__training_create(struct clf__training **out, struct clf__transformer *transformer,
                                 const struct clf__training_limits *limits,
                                 const struct clf__training_options *options);
@@ -67,7 +68,7 @@ clf_status clf__training_backward_begin(struct clf__training *training,
                                         uint32_t pass, int maps_gradients);
 clf_status clf__training_backward_end(struct clf__training *training, struct clf__training_loss *loss);
 
-/* Completes the summed gradients on a rank without a pass in this update: clears the gradients of untrained
+/* On a rank without a pass in this update, completes the summed gradients by clearing those of untrained
  * parts. */
 clf_status clf__training_complete_sums(struct clf__training *training);
 
@@ -79,19 +80,19 @@ clf_status clf__training_evaluate(struct clf__training *training, const struct c
  * is not. */
 clf_status clf__training_gradient_norm(struct clf__training *training, double *norm);
 
-/* Updates all parameters with Adam and clears the gradients. Weight decay applies to the parameters that the
- * list marks. */
+/* Updates all parameters with Adam and clears the gradients. Weight decay applies to the parameters marked in
+ * the list. */
 clf_status clf__training_update(struct clf__training *training, const struct clf__adam *adam);
 
-/* Pauses or resumes training. While paused, the weights are used in fp32, so that a session can use the
- * model; no other function may be called. */
+/* Pauses or resumes training. While training is paused, a session can use the model with weights in fp32, but
+ * no other function of this file may be called. */
 void clf__training_pause(struct clf__training *training, int is_paused);
 
 /* Clears the gradients. */
 clf_status clf__training_clear(struct clf__training *training);
 
 /* Values, gradients and moments as host arrays, indexed as in the parameter list, for checkpoints and tests.
- * Parameters that are not trained (MarianMT's logits bias) have zero gradients and moments. */
+ * Untrained parameters (MarianMT's logits bias) have zero gradients and moments. */
 enum clf__training_values { CLF__VALUES, CLF__GRADIENTS, CLF__FIRST_MOMENTS, CLF__SECOND_MOMENTS };
 const struct clf__parameter_list *clf__training_parameters(const struct clf__training *training);
 clf_status clf__training_read(const struct clf__training *training, enum clf__training_values which,
@@ -102,9 +103,10 @@ clf_status clf__training_write(struct clf__training *training, enum clf__trainin
 /* Returns 1 if the moments are sharded. */
 int clf__training_shards_moments(const struct clf__training *training);
 
-/* Access sharded moments through the memory of the gradients, which are zero between updates: collect gathers
- * all moments of one kind there (collective); take copies this rank's share from there. Then call
- * clf__training_clear() to restore the zeros. */
+/* Access sharded moments through the memory of the gradients, which are zero between updates.
+ * clf__training_collect_moments() (collective) gathers all moments of one kind there;
+ * clf__training_take_moments() copies this rank's share from there. Then call clf__training_clear() to
+ * restore the zeros. */
 clf_status clf__training_collect_moments(struct clf__training *training, enum clf__training_values which);
 clf_status clf__training_take_moments(struct clf__training *training, enum clf__training_values which);
 

@@ -10,7 +10,7 @@ int64_t clf__training_upload_size(const struct clf__training_limits *limits)
     return 3 * sources + 4 * targets + 12 * sequences + id_groups;
 }
 
-/* Moves one of `count` distinct ids, with its rows, to the end. */
+/* Moves distinct id number `u` of `count`, with its rows, to the end. */
 static void leave_out(int32_t *distinct, int32_t *first, int32_t *order, int count, int u)
 {
     int rows = first[u + 1] - first[u];
@@ -71,7 +71,7 @@ static void take_cross(struct clf__sequence_ranges *out, struct clf__upload *upl
     clf__ranges_count(out, ranges, 0);
 }
 
-/* Returns the sources with the numbers of encoder rows. */
+/* Returns the sources with their numbers of encoder rows. */
 static struct clf__sequences rows_of(const struct clf__training *training,
                                      const struct clf__sequences *sources)
 {

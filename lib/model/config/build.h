@@ -6,11 +6,11 @@
 #include "model/config/types.h"
 #include "text/tokenizers/vocabulary.h"
 
-/* Output length, including the end token, of transformers' generate() if a Hugging Face folder sets neither
- * "max_length" nor "max_new_tokens". */
+/* The output length of transformers' generate(), including the end token, if a Hugging Face folder sets
+ * neither "max_length" nor "max_new_tokens". */
 enum { CLF__GENERATE_LENGTH = 20 };
 
-/* How sqrt(D) is applied: not at all, to multiply the embeddings, or to divide the logits. */
+/* How sqrt(D) is applied: not at all, as a factor of the embeddings, or as a divisor of the logits. */
 enum clf__scale_place { CLF__SCALE_NONE, CLF__SCALE_EMBEDDING, CLF__SCALE_PROJECTION };
 
 struct clf__config_choices {
@@ -22,18 +22,19 @@ struct clf__config_choices {
 void clf__config_preset_start(struct clf__config *config, struct clf__config_choices *choices,
                               enum clf__architecture_id id);
 
-/* Computes values that depend on sizes and choices: head widths, scales, ids that frame a source. A head
- * width is 0 if D is not divisible by the number of heads. */
+/* Computes values that depend on sizes and choices: head widths, scales and the ids that frame a source. A
+ * head width is 0 if D is not divisible by the number of heads. */
 void clf__config_derive(struct clf__config *config, const struct clf__config_choices *choices);
 
-/* Reads config.json on top of the preset's values, without checking whether ids and widths fit together. */
+/* Reads config.json on top of the preset's values, without checking whether ids and widths are consistent. */
 clf_status clf__config_read(struct clf__config *config, const struct clf__json *json);
 
 /* Reads "clformer_precision", the precision for which `clformer convert` wrote the weights. */
 clf_status clf__config_read_precision(struct clf__config *config, const struct clf__json *json);
 
 /* Parses and checks both files; the caller frees the configuration, even on failure. `generation` has no root
- * without a generation_config.json. Does not detect separate vocabularies of equal size in clformer folders.
+ * if there is no generation_config.json. Does not detect separate vocabularies of equal size in clformer
+ * folders.
  */
 clf_status clf__config_parse(struct clf__config *config, const struct clf__json *json,
                              const struct clf__json *generation);
@@ -49,8 +50,8 @@ clf_status clf__config_read_word_heads(struct clf__config *config, const struct 
 clf_status clf__config_read_suppressed(struct clf__config *config, const struct clf__json *json,
                                        const char *key, const char *begin_key);
 
-/* Reads the decoding keys of generation_config.json, or of config.json without that file, into
- * config->generation, which holds the preset's values. */
+/* Reads the decoding keys of generation_config.json or, if that file is missing, of config.json into
+ * config->generation, which already holds the preset's values. */
 clf_status clf__config_read_generation(struct clf__config *config, const struct clf__json *json);
 
 /* Returns CLF_UNSUPPORTED for a folder that contains a LoRA or PEFT adapter, or an NVIDIA NeMo archive

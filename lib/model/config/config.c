@@ -11,7 +11,7 @@
 #include "model/config/build.h"
 #include "model/config/sides.h"
 
-/* Returns a note for messages about a value that is a default. */
+/* Returns a note for messages if a value is a default. */
 static const char *if_missing(const struct clf__json *json, const char *key)
 {
     return clf__json_has(json, key) ? "" : " (default, because the key is missing)";
@@ -100,8 +100,8 @@ static clf_status check(const struct clf__config *config, const struct clf__json
     return CLF_OK;
 }
 
-/* Sets separate_vocabularies for clformer folders, where vocabularies are separate if their sizes differ or
- * target_vocab.json exists. Hugging Face folders declare it. */
+/* Sets separate_vocabularies for clformer folders: vocabularies are separate if their sizes differ or
+ * target_vocab.json exists. Hugging Face folders state it in config.json. */
 static clf_status find_target_vocabulary(struct clf__config *config, const char *folder)
 {
     if (clf__architecture_of(config->architecture)->hugging_face || config->share_source_target ||
@@ -157,7 +157,7 @@ static clf_status load(struct clf__config *config, const char *folder)
     return status;
 }
 
-/* Returns the error for a path to a file, which is often a file of the model. */
+/* Returns the error for a path to a file, often one inside a model folder. */
 static clf_status refuse_file(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -17,7 +17,7 @@ void clf__config_free(struct clf__config *config);
 /* Sets the values of a preset, including sizes (MARIAN: the defaults of transformers' MarianConfig). */
 void clf__config_preset(struct clf__config *out, enum clf__architecture_id id);
 
-/* Returns the number of ids that frame a source: an empty source has only these. */
+/* Returns the number of ids that frame a source; an empty source has only these ids. */
 int clf__config_framing(const struct clf__config *config);
 
 /* Returns the tokenizer options of a configuration. */

@@ -271,7 +271,7 @@ static void keep_last_biases(float *biases, struct sequences *sequences)
 
 static clf_status read_sequence_bias(struct clf__search_options *options, const struct clf__json *json)
 {
-    enum { MOST = 4096 }; /* limits the time per step, which compares each sequence */
+    enum { MOST = 4096 }; /* limits the time per step, because each step compares all sequences */
     const json_t *array;
     float *biases = NULL;
     struct sequences sequences = {.key = "sequence_bias"};
@@ -345,8 +345,8 @@ static clf_status read_length_penalty(struct clf__search_options *options, const
     return CLF_OK;
 }
 
-/* In transformers, max_length counts the start token, min_length all generated tokens, and min_new_tokens the
- * generated tokens without the end token. */
+/* In transformers, max_length includes the start token, min_length counts all generated tokens, and
+ * min_new_tokens excludes the end token. */
 static clf_status read_lengths(struct clf__search_options *options, const struct clf__json *json,
                                int max_positions)
 {

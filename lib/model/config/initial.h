@@ -30,7 +30,7 @@ struct clf__initial {
     int zero_row; /* a row set to zero, for the pad token; -1: none */
 };
 
-/* The shape that determines initial values. */
+/* The sizes that determine initial values. */
 struct clf__shape {
     int rows, columns;
     int inputs; /* input width of the matrix multiplication */

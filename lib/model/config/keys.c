@@ -48,7 +48,7 @@ static const struct clf__key_word encoder_attentions[] = {CLF__ARCHITECTURE_ENCO
 #define FIELDS(encoder, decoder) {offsetof(struct clf__config, encoder), offsetof(struct clf__config, decoder)}
 #define KEY(name, type, stage, field, low, high, words, uses)                                                       \
     {name, CLF__KEY_##type, CLF__KEY_##stage, uses, FIELDS(field, field), low, high, words}
-/* EVERY: in folders of clformer and Hugging Face. OURS: only in clformer folders. */
+/* EVERY: read in clformer and Hugging Face folders. OURS: read only in clformer folders. */
 #define EVERY (CLF__KEY_CHOSEN | CLF__KEY_EVERY)
 #define OURS  CLF__KEY_CHOSEN
 #define SHOWN CLF__KEY_SHOWN

@@ -1,5 +1,4 @@
-/* The table of keys of config.json and generation_config.json, for reading, setting, writing and showing
- * them. */
+/* The table of keys of config.json and generation_config.json, used to read, set, write and show them. */
 #ifndef CLF_CONFIG_KEYS_H
 #define CLF_CONFIG_KEYS_H
 
@@ -21,7 +20,7 @@ enum clf__key_stage {
     CLF__KEY_SWITCH,  /* read in clformer folders, and in Hugging Face folders of architectures that list the
                          key */
     CLF__KEY_DERIVED, /* like CLF__KEY_SWITCH, but replaces a derived value */
-    CLF__KEY_DECODING /* read from generation_config.json, or from config.json without that file */
+    CLF__KEY_DECODING /* read from generation_config.json or, if that file is missing, from config.json */
 };
 
 enum clf__key_type { CLF__KEY_WHOLE, CLF__KEY_REAL, CLF__KEY_FLAG, CLF__KEY_WORD };
@@ -47,10 +46,10 @@ struct clf__config_key {
     size_t fields[2]; /* offsets in struct clf__config of the encoder's and the decoder's field, or the same
                          offset twice */
     double low, high;
-    const struct clf__key_word *words; /* ends with an entry without a word; NULL: not an enumeration */
+    const struct clf__key_word *words; /* the last entry has no word; NULL: not an enumeration */
 };
 
-/* The table, in display order; ends with an entry without a name. */
+/* The table, in display order; the last entry has no name. */
 extern const struct clf__config_key clf__config_keys[];
 
 /* Finds a key by a name of `length` bytes; returns NULL if there is none. */

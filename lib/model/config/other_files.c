@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "model/config/build.h"
 
-/* Rejects an adapter, even in a folder with weights, because the weights do not include the adapter. */
+/* Rejects adapters even in folders with weights, because the weights do not include the adapter. */
 static clf_status refuse_adapter(const char *folder, const char *file)
 {
     struct clf__json json;

@@ -176,7 +176,7 @@ static clf_status read_tied_sharing(struct clf__config *config, const struct clf
                  json->path, config->target_vocabulary, config->source_vocabulary);
         config->target_vocabulary = config->source_vocabulary;
     }
-    /* transformers 5 has three separate matrices for embeddings that are shared but not tied. */
+    /* For embeddings that are shared but not tied, transformers 5 has three separate matrices. */
     config->share_source_target = share && tie;
     config->separate_vocabularies = !share && config->feature_size == 0;
     config->share_target_output = tie;
@@ -226,8 +226,8 @@ static clf_status read_scale(struct clf__config_choices *choices, const struct c
     return CLF_OK;
 }
 
-/* Reads dropout rates. "dropout" is the default for embeddings and, in some architectures, for activations,
- * but not for attention weights. */
+/* Reads dropout rates. "dropout" is also the default for embeddings and, in some architectures, for
+ * activations, but not for attention weights. */
 static clf_status read_dropout(struct clf__config *config, const struct clf__json *json,
                                const struct clf__architecture *theirs)
 {

@@ -67,7 +67,7 @@ int clf__config_hears_windows(const struct clf__config *config)
     return config->convolves_frames && clf__config_longest_source(config) == CLF__WINDOW_FRAMES;
 }
 
-/* Returns the largest head width, for keys and values alike, that fits in the device's local memory. */
+/* Returns the largest head width, of both keys and values, that fits in the device's local memory. */
 static int widest_heads(const struct clf_device *device, int is_trained)
 {
     enum { STEP = 16, MOST = 1 << 16 };

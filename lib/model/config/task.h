@@ -9,8 +9,8 @@
  * tasks. */
 clf_status clf__config_task_names(struct clf__names *out, const char *folder);
 
-/* Reads the configuration of a Hugging Face folder for a task, and the source prefix, which the caller frees
- * ("" if none). For an unknown task, returns CLF_BAD_ARGUMENT with the list of tasks. On failure *out is
+/* Reads the configuration of a Hugging Face folder for a task, and the source prefix ("" if none), which the
+ * caller frees. For an unknown task, returns CLF_BAD_ARGUMENT with the list of tasks. On failure *out is
  * empty. */
 clf_status clf__config_load_task(struct clf__config *out, char **prefix, const char *folder,
                                  const char *task);

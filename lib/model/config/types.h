@@ -7,8 +7,8 @@
 #include "math/ops/positions.h"
 #include "search/types.h"
 
-/* X(NAME, word): the architectures, defined in architectures/<word>.c. Those that can be trained and written
- * are first; their word is the preset name in config.json. */
+/* X(NAME, word): the architectures, defined in architectures/<word>.c. Architectures that can be trained and
+ * written come first; their word is the preset name in config.json. */
 #define CLF__PRESET_LIST(X)                                                                                  \
     X(MARIAN, marian)                                                                                        \
     X(PAPER, paper)                                                                                          \
@@ -80,8 +80,8 @@ struct clf__config {
     int feature_size; /* width of a frame; 0: sources are tokens */
     /* Number of adjacent log-mel frames in a row, and distance in frames between rows. */
     int frame_stack, frame_step;
-    int convolves_frames;      /* frames pass through two convolutions (two frames per position), not a linear
-                                  layer */
+    int convolves_frames;      /* frames pass through two convolutions (two frames per position) instead of a
+                                  linear layer */
     int separate_vocabularies; /* target tokens are in target_vocab.json */
     /* Positions. */
     enum clf__positions_kind encoder_positions, decoder_positions;
@@ -127,13 +127,13 @@ struct clf__config {
     int pad_id, start_id, end_id, decoder_start_id;
     int start_is_given; /* 1: the caller chooses the start token, and decoder_start_id is -1 */
     int source_start_id, source_end_id; /* ids that frame a source */
-    int mask_pad_tokens;           /* keys of source and target-prefix tokens equal to pad_id are masked */
+    int mask_pad_tokens; /* pad tokens in sources and target prefixes are masked as attention keys */
     enum clf__precision precision; /* default precision of the loaded weights */
     /* Decoding defaults. */
-    struct clf__search_options generation; /* the configuration owns the lists; no prefix */
+    struct clf__search_options generation; /* the configuration owns the lists; without a prefix */
     int forced_first;                      /* the first id of every output, or -1 */
-    /* Cross-attention that replaces unknown tokens by source words: a decoder layer, counted from 1 (0: not
-     * set), and how many of its heads are used (0: all). */
+    /* Cross-attention used to replace unknown tokens with source words: a decoder layer, counted from 1 (0:
+     * not set), and the number of its heads to use (0: all). */
     int alignment_layer, alignment_heads;
     /* Cross-attention heads for word timestamps; owned. NULL: not set. */
     struct clf__word_head {

@@ -27,7 +27,7 @@ static json_t *id_or_null(int id)
     return id >= 0 ? json_integer(id) : json_null();
 }
 
-/* Sets the sizes, which are always written so that readers do not need to know the preset. */
+/* Sets the sizes, which are always written so that readers need not know the preset. */
 static void set_sizes(struct draft *draft)
 {
     struct clf__config preset;
@@ -82,7 +82,7 @@ int clf__model_has_key(const char *key, size_t length)
     return find_choice(key, length) != NULL;
 }
 
-/* Sets KEY=VALUE under the architecture's name of the key. */
+/* Sets KEY=VALUE under the architecture's name for the key. */
 static void set_choice(struct draft *draft, json_t *object, const char *name, const char *word)
 {
     char *renamed = NULL;
@@ -131,7 +131,7 @@ static void set_longest(struct draft *draft, const struct clf__config *config)
         !json_object_get(draft->generation, "max_new_tokens")) {
         int searches_all = clf__architecture_of(config->architecture)->searches_all_positions;
         int longest = searches_all ? config->decoder_max_positions : config->generation.max_length;
-        /* transformers also counts the start token, which uses a position */
+        /* transformers also counts the start token, which occupies a position */
         longest += longest < config->decoder_max_positions;
         set(draft, draft->generation, "max_length", json_integer(longest));
     }

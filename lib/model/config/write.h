@@ -24,7 +24,7 @@ struct clf__model_description {
 clf_status clf__model_describe(const char *folder, const struct clf__model_description *description);
 /* Checks a description without writing files. Messages use `name` as the file name. */
 clf_status clf__model_check(const struct clf__model_description *description, const char *name);
-/* Returns 1 if there is a key with this name of `length` bytes; a preset may still reject the key. */
+/* Returns 1 if a key with this name of `length` bytes exists; a preset may still reject the key. */
 int clf__model_has_key(const char *key, size_t length);
 
 #endif

@@ -63,7 +63,7 @@ static clf_status read_language(const char **out, const struct clf__json *metada
                      metadata->path, key, pairs);
 }
 
-/* Reads "target_prefix", the first token of every translation, which is not part of the text. */
+/* Reads "target_prefix", the first token of every translation, which is not part of its text. */
 static clf_status read_prefix(struct clf__config *out, const struct clf__json *metadata, const char *model)
 {
     const char *prefix = NULL;

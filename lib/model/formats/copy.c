@@ -142,7 +142,7 @@ static int is_own(const char *path, const char *name, const char *folder)
     return is_inside;
 }
 
-/* A clf__file_block. */
+/* A clf__file_block callback. */
 static clf_status write_block(void *user, const uint8_t *bytes, size_t size)
 {
     return clf__file_writer_write(user, bytes, size);

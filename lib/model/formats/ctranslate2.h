@@ -20,10 +20,10 @@ int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor);
 
 int clf__ctranslate2_is_listed(const char *word, const char *const *list, size_t count);
 
-/* Prefixes of the settings of encoder (0) and decoder (1). Before revision 5, settings apply to the whole
+/* Setting prefixes of the encoder (0) and the decoder (1). Before revision 5, settings apply to the whole
  * model. */
 extern const char *const clf__ctranslate2_sides[2];
-/* Fails with the name of the setting if a setting is unknown. */
+/* Fails if a setting is unknown; the message names the setting. */
 clf_status clf__ctranslate2_check_settings(const struct clf__weights *weights);
 /* Returns NULL if there is no such setting. */
 const struct clf__stored_tensor *clf__ctranslate2_find_setting(const struct clf__weights *weights, int side,
@@ -37,13 +37,13 @@ clf_status clf__ctranslate2_read_setting(const struct clf__weights *weights, int
 clf_status clf__ctranslate2_read_int(const struct clf__weights *weights, int side, const char *word, int low,
                                      int high, int *out);
 
-/* The end token and the unknown token of models whose input is frames */
+/* The end and unknown token of models whose input is frames */
 #define CLF__CTRANSLATE2_FRAMES_END "<|endoftext|>"
 
-/* Tokens stored in config.json or, before version 6, in model.bin; and the framing of sources. */
+/* Tokens stored in config.json (model.bin before version 6), and the framing of sources. */
 struct clf__ctranslate2_tokens {
     char *unknown, *start, *end, *decoder_start; /* NULL: no such token */
-    int adds_start, adds_end; /* 1: a source starts with the start token, ends with the end token */
+    int adds_start, adds_end; /* 1: sources start with the start token; sources end with the end token */
     float norm_epsilon;       /* 0: not stored */
 };
 clf_status clf__ctranslate2_read_tokens(struct clf__ctranslate2_tokens *out, const char *folder,
@@ -60,12 +60,12 @@ void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabu
 /* Finds the id of a target token; *out is -1 if there is none. */
 clf_status clf__ctranslate2_find_target(int32_t *out, const char *folder, const char *token);
 
-/* Members of struct clf__format */
+/* Implementations of members of struct clf__format */
 clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder);
 clf_status clf__ctranslate2_copy_files(const char *target, const char *folder,
                                        const struct clf__format_weights *weights);
 
-/* Reads the configuration like the member of struct clf__format. */
+/* Reads the configuration (read_config of struct clf__format). */
 clf_status clf__ctranslate2_read_config(struct clf__config *out, const char *folder);
 
 /* The folder of the tokenizer's files, and known text settings. */

@@ -69,7 +69,7 @@ static int same_place(const struct clf__stored_tensor *a, const struct clf__stor
     return a != NULL && b != NULL && a->offset == b->offset;
 }
 
-/* Determines whether the input of the encoder is tokens or frames (which pass through convolutions). */
+/* Determines whether the encoder's input is tokens or frames (which pass through convolutions). */
 static clf_status read_source(const struct reading *reading)
 {
     struct clf__config *config = reading->config;
@@ -179,7 +179,7 @@ static clf_status read_activation(const struct reading *reading)
                  {CLF__RELU, "tanh"},
                  {CLF__RELU, "the sigmoid"}};
     int code = 0;
-    /* For frames the defaults are GELU and norms before the sub-layers. */
+    /* For frames, the defaults are GELU and pre-norm. */
     CLF__TRY(read_shared(reading, "activation", (int)COUNT(codes) - 1,
                          reading->config->convolves_frames ? 3 : 0, &code));
     if (codes[code].refused != NULL) {
@@ -270,7 +270,7 @@ static clf_status read_both_positions(const struct reading *reading)
     return CLF_OK;
 }
 
-/* Reads the embedding scale. An integer switches the factor sqrt(D) on or off; it is on by default. */
+/* Reads the embedding scale. An integer turns the factor sqrt(D) on or off; it is on by default. */
 static clf_status read_embedding_scale(const struct reading *reading, int side, float *out)
 {
     const struct clf__stored_tensor *setting =
@@ -368,9 +368,10 @@ static void set_generation(struct clf__config *config)
     options->vocabulary = config->target_vocabulary;
     options->start_id = config->decoder_start_id;
     options->end_id = config->end_id;
-    options->min_length = config->convolves_frames
-                              ? 0
-                              : 2; /* one token and the end token; 0 for recordings, which may be silent */
+    options->min_length =
+        config->convolves_frames
+            ? 0
+            : 2; /* one token and the end token; 0 for recordings because they may be silent */
     options->max_length = limit < LONGEST_OUTPUT ? limit : LONGEST_OUTPUT;
     options->length_rule = CLF__LENGTH_HUGGINGFACE;
     options->length_penalty = 1.0;

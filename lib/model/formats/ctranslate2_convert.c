@@ -1,4 +1,4 @@
-/* Writes folders with converted weights instead of model.bin and keeps the settings of model.bin. */
+/* Writes folders with converted weights instead of model.bin, keeping the settings of model.bin. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -51,6 +51,6 @@ clf_status clf__ctranslate2_describe(struct clf__beside *out, const char *folder
 clf_status clf__ctranslate2_copy_files(const char *target, const char *folder,
                                        const struct clf__format_weights *weights)
 {
-    (void)weights; /* the weights' type is described in the weights file */
+    (void)weights; /* the weights file itself describes the type */
     return clf__format_copy_others(target, folder, NULL);
 }

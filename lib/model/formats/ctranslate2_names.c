@@ -1,5 +1,5 @@
 /* Maps CTranslate2's variable names to canonical names. CTranslate2 fuses some matrices that are separate in
- * clformer, never the reverse. */
+ * clformer, but never the reverse. */
 #include <stdio.h>
 #include <string.h>
 
@@ -94,7 +94,8 @@ int clf__ctranslate2_is_setting(const struct clf__stored_tensor *tensor)
     return tensor->dimensions == 0 || is_text;
 }
 
-/* Returns 1 if a bias is an alias: T5's bias is stored for the first layer and is an alias in the others. */
+/* Returns 1 if a bias is an alias: T5's bias is stored for the first layer and aliased in the other layers.
+ */
 static int is_repeated(const struct clf__weights *weights, const struct clf__stored_tensor *tensor,
                        const char *side)
 {
@@ -148,7 +149,7 @@ static const char *const old_words[][2] = {{"transformer/", ""},
                                            {"masked_multi_head", "self_attention"},
                                            {"multi_head", NULL}};
 
-/* Replaces words in a TensorFlow name by the words of later revisions. */
+/* Replaces words in a TensorFlow name with the words of later revisions. */
 static void rename_old(char *name, const char *old)
 {
     snprintf(name, NAME_BYTES, "%s", old);

@@ -252,8 +252,8 @@ void clf__ctranslate2_free_vocabulary(struct clf__ctranslate2_vocabulary *vocabu
 
 /* --- The tokenizer --- */
 
-/* Finds a segmentation model in the folder. Without one, tokens are words between white space, unless the
- * vocabulary shows that a model is missing. */
+/* Finds a segmentation model in the folder. Without a model, tokens are words separated by white space,
+ * unless the vocabulary shows that a model is missing. */
 static clf_status find_model(struct clf__tokenizer_material *material)
 {
     static const char *const whole[] = {"sentencepiece.model", "spm.model", "sentencepiece.bpe.model",
@@ -286,7 +286,7 @@ static clf_status find_model(struct clf__tokenizer_material *material)
 }
 
 /* Adds the end token to sources of models with two SentencePiece files. Models converted from Hugging Face do
- * not record that sources end with a token. */
+ * not record that sources have an end token. */
 static void frame_source(struct clf__tokenizer_material *material)
 {
     struct clf__tokenizer_options *options = &material->options;
@@ -326,7 +326,7 @@ static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_materi
     const char *folder = material->folder.path;
     int found = 0;
     *out = 0;
-    if (material->options.source_vocabulary == 0) { /* models of frames have no other tokenizer file */
+    if (material->options.source_vocabulary == 0) { /* models with frame input have no other tokenizer file */
         return clf__file_find(out, folder, "tokenizer.json");
     }
     CLF__TRY(clf__file_find(&found, folder, "tokenizer_config.json"));
@@ -337,7 +337,8 @@ static clf_status has_own_tokenizer(int *out, const struct clf__tokenizer_materi
     return CLF_OK;
 }
 
-/* Checks that tokenizer and vocabulary assign the same ids. Fillers (<unused_, madeupword) may differ. */
+/* Checks that the tokenizer and the vocabulary assign the same ids. Fillers (<unused_, madeupword) may
+ * differ. */
 static clf_status check_tokens(const struct clf__tokenizer *tokenizer,
                                const struct clf__vocabulary *vocabulary)
 {
@@ -354,8 +355,8 @@ static clf_status check_tokens(const struct clf__tokenizer *tokenizer,
     return CLF_OK;
 }
 
-/* Loads a Hugging Face tokenizer. The tokenizer class frames sources, because the converted model does not
- * record that framing. */
+/* Loads a Hugging Face tokenizer. The tokenizer class frames sources because the converted model does not
+ * record the framing. */
 static clf_status load_own_tokenizer(struct clf__tokenizer **out,
                                      const struct clf__tokenizer_material *material)
 {

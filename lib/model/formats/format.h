@@ -1,6 +1,6 @@
-/* Formats of model folders: Hugging Face's and those of other engines. Each provides a configuration, weights
- * under canonical names (model/parameters.h) and a tokenizer, so that other code does not depend on the
- * format. */
+/* Formats of model folders, from Hugging Face and other engines. Each format provides a configuration,
+ * weights under canonical names (model/parameters.h) and a tokenizer, so that other code does not depend on
+ * the format. */
 #ifndef CLF_FORMATS_FORMAT_H
 #define CLF_FORMATS_FORMAT_H
 
@@ -48,10 +48,10 @@ struct clf__format {
 extern const struct clf__format clf__format_argos, clf__format_ctranslate2, clf__format_marian,
     clf__format_openai, clf__format_hugging_face;
 
-/* Finds the format of a path. Returns CLF_FILE if the path is neither a folder nor a file that is a model. */
+/* Finds the format of a path. Returns CLF_FILE if the path is neither a folder nor a model file. */
 clf_status clf__format_of(const struct clf__format **out, const char *path);
 
-/* Dispatch to the format of a folder. */
+/* Dispatch to the folder's format. */
 clf_status clf__format_read_config(struct clf__config *out, const char *folder);
 clf_status clf__format_open_weights(struct clf__weights **out, const char *folder);
 clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *folder,
@@ -60,7 +60,7 @@ clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *f
 clf_status clf__format_open_shortlist(struct clf__shortlist **out, const char *folder,
                                       const struct clf__tokenizer *tokenizer);
 
-/* Reads the precision that `clformer convert` recorded in the weights. Without a record, `config` is
+/* Reads the precision that `clformer convert` recorded in the weights. If none was recorded, `config` is
  * unchanged. */
 clf_status clf__format_read_precision(struct clf__config *config, const struct clf__weights *weights);
 

@@ -15,15 +15,15 @@ static clf_status load_tokenizer(struct clf__tokenizer **out, const char *folder
     return clf__tokenizer_load(out, folder, &options);
 }
 
-/* Replaces the type of the weights if the object has a type; returns 0 if out of memory. */
+/* Replaces the type of the weights if the object has this key; returns 0 if out of memory. */
 static int set_type(json_t *object, const char *key, const char *type)
 {
     return !json_is_string(json_object_get(object, key)) ||
            json_object_set_new(object, key, json_string(type)) == 0;
 }
 
-/* Copies config.json with the new type of the weights. With the old type, transformers would round the
- * weights. */
+/* Copies config.json with the new type of the weights, because transformers would round the weights to the
+ * old type. */
 static clf_status copy_config(const char *target, const char *folder,
                               const struct clf__format_weights *weights)
 {

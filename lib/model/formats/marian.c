@@ -151,8 +151,8 @@ static clf_status read_cut(double *out, const struct clf__marian_folder *files, 
     return CLF_OK;
 }
 
-/* Reads the pruning options of a text shortlist. For a binary shortlist, the option after the path is not a
- * pruning option, but whether to verify the checksum. */
+/* Reads the pruning options of a text shortlist. For a binary shortlist, the option after the path states
+ * whether to verify the checksum. */
 static clf_status find_cut(struct clf__shortlist_cut *cut, const struct clf__marian_folder *files)
 {
     double first = cut->first, best = cut->best, threshold = (double)cut->threshold;
@@ -208,7 +208,7 @@ static clf_status describe(struct clf__beside *out, const char *folder)
 static clf_status copy_files(const char *target, const char *folder,
                              const struct clf__format_weights *weights)
 {
-    (void)weights; /* the weights' type is described in the weights file */
+    (void)weights; /* the weights file itself describes the type */
     struct clf__marian_folder files;
     CLF__TRY(find_files(&files, folder));
     clf_status status = clf__marian_copy_files(target, folder, &files);

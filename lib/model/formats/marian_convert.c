@@ -13,7 +13,7 @@ struct copies {
     char *source_words, *target_words, *shortlist;
 };
 
-/* Copies a file into a folder under a name that is not used there yet; *name is that name. */
+/* Copies a file into a folder under an unused name, which *name receives. */
 static clf_status copy_into(char **name, const char *target, const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -49,7 +49,7 @@ static clf_status folder_of(char **out, const char *path)
                           : clf__copy_bytes(out, path, stroke == path ? 1 : (size_t)(stroke - path));
 }
 
-/* Finds folder and name of the tokenizer file for a vocabulary size; the caller frees *folder. */
+/* Finds the folder and name of the tokenizer file for a vocabulary size; the caller frees *folder. */
 static clf_status find_tokens(char **folder, const char **name, const char *path, int vocabulary)
 {
     int found;
@@ -201,7 +201,7 @@ static clf_status read_config(struct clf__config *out, const char *path)
     return status;
 }
 
-/* Keeps the dims of the weights. */
+/* Returns the dims, which the converted weights keep. */
 static clf_status describe(struct clf__beside *out, const char *path)
 {
     struct clf__weights *weights;
@@ -232,11 +232,12 @@ static clf_status copy_tokens(const char *target, const char *path, int vocabula
     return status;
 }
 
-/* Copies only the tokenizer if the model is a single file, whose folder may contain unrelated files. */
+/* If the model is a single file, copies only the tokenizer, because the folder may contain unrelated files.
+ */
 static clf_status copy_files(const char *target, const char *path, const struct clf__format_weights *weights)
 {
     struct clf__config config;
-    (void)weights; /* the weights' type is described in the weights file */
+    (void)weights; /* the weights file itself describes the type */
     if (!is_file(path)) {
         return clf__format_copy_others(target, path, NULL);
     }

@@ -1,5 +1,5 @@
-/* Alignment heads for word timestamps, which openai/whisper defines in code (whisper/__init__.py) and
- * transformers in the model folder. */
+/* Alignment heads for word timestamps, which openai/whisper defines in its code (whisper/__init__.py) and
+ * transformers in model folders. */
 #ifndef CLF_FORMATS_OPENAI_HEADS_H
 #define CLF_FORMATS_OPENAI_HEADS_H
 

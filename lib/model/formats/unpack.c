@@ -1,5 +1,5 @@
-/* The temporary folder exists while a model is loaded. The process holds a lock on the folder, which the
- * system releases when the process ends; the next call removes folders without a lock. */
+/* The temporary folder exists while a model is being loaded. The process holds a lock on the folder, which
+ * the system releases when the process ends; later calls remove unlocked folders. */
 #include "model/formats/unpack.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static clf_status check_entry(const struct clf__file *file, const struct clf__zi
                      file->path, entry->name, what);
 }
 
-/* Finds the folder of metadata.json: the only folder of the archive, or the root. */
+/* Finds the folder of metadata.json: the only folder in the archive, or the root. */
 static clf_status find_top(struct package *package)
 {
     static const char wanted[] = "metadata.json";
@@ -96,7 +96,7 @@ static const char *wanted_name(const struct package *package, const struct clf__
             return name;
         }
     }
-    for (size_t i = 0; i < 2; i++) { /* not in subfolders */
+    for (size_t i = 0; i < 2; i++) { /* only at the top level */
         const char *start = i == 0 ? below : list;
         size_t length = strlen(start);
         if (strncmp(name, start, length) == 0 && name[length] != '\0' && strchr(name + length, '/') == NULL) {
@@ -175,7 +175,7 @@ static clf_status write_mark(const char *folder)
     return status;
 }
 
-/* Removes folders that killed processes of this user left, ignoring failures. A folder without the mark may
+/* Removes folders left by killed processes of this user, ignoring failures. A folder without the mark may
  * belong to another program. */
 static void remove_left(const char *above)
 {
@@ -204,7 +204,7 @@ static void remove_left(const char *above)
 static clf_status make_folder(struct clf__unpacked *out, const char *above)
 {
     out->lock = -1;
-    while (out->lock < 0) { /* repeats if remove_left() of another process has removed the folder */
+    while (out->lock < 0) { /* repeats if another process's remove_left() has removed the folder */
         CLF__TRY(clf__format(&out->made, "%s/" FOLDER_NAME "%.*s", above, UNIQUE, "XXXXXX"));
         if (mkdtemp(out->made) == NULL) {
             clf_status status = clf__file_fail(out->made, "created");
@@ -231,7 +231,7 @@ struct target {
     int descriptor;
 };
 
-/* A clf__file_block. */
+/* A clf__file_block callback. */
 static clf_status write_block(void *user, const uint8_t *bytes, size_t size)
 {
     const struct target *target = user;
@@ -328,7 +328,7 @@ static clf_status is_package(int *out, const char *path)
     clf_status status = file.size < sizeof magic ? CLF_OK : clf__file_read_at(&file, 0, start, sizeof magic);
     *out = status == CLF_OK && file.size >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
     clf__file_close(&file);
-    if (*out) { /* pytorch_model.bin is also a zip archive */
+    if (*out) { /* pytorch_model.bin is a zip archive too */
         const char *stroke = strrchr(path, '/');
         char *beside = NULL;
         CLF__TRY(

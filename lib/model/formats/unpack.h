@@ -11,13 +11,13 @@ struct clf__unpacked {
     int lock;
 };
 
-/* Unpacks the files that a model needs into a new private folder in $TMPDIR; names in the archive cannot
- * choose a path outside. Errors name the package, and remove what was unpacked. */
+/* Unpacks the files that a model needs into a new private folder in $TMPDIR; names in the archive cannot lead
+ * outside this folder. Error messages name the package. On failure all unpacked files are removed. */
 clf_status clf__unpack(struct clf__unpacked *out, const char *path);
-/* Returns the status; in the error message, replaces the folder by the package. */
+/* Returns the status; in the error message, replaces the folder with the package. */
 clf_status clf__unpacked_rename_error(const struct clf__unpacked *unpacked, const char *path,
                                       clf_status status);
-/* Removes the unpacked folder, then does the same as clf__unpacked_rename_error(). */
+/* Removes the unpacked folder, then calls clf__unpacked_rename_error(). */
 clf_status clf__unpacked_close(struct clf__unpacked *unpacked, const char *path, clf_status status);
 
 #endif

@@ -1,4 +1,4 @@
-/* Aligns given targets with a source: attention weights of some heads, and logits of ranges of ids. */
+/* Aligns given targets with a source: reads the attention weights of some heads, and logits of id ranges. */
 #include <assert.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ clf_status clf__session_align(struct clf__session *session, int slot, const int3
     return clf__session_force(session, &sequences, &slot, &maps);
 }
 
-/* Computes the results of some rows: for each range, one candidate and two statistics. */
+/* Computes one candidate and two statistics for each range of some rows. */
 static clf_status look_at_rows(struct clf__session *session, struct clf__tensor x, struct clf__tensor ranges,
                                float *statistics)
 {

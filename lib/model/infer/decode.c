@@ -39,7 +39,7 @@ static int wants_layer(const struct clf__decoder_maps *maps, int index)
     return is_wanted;
 }
 
-/* Runs the layers one by one and reads the maps of each layer before the next layer overwrites them. */
+/* Runs the layers separately and reads the maps of each layer before the next layer overwrites them. */
 static clf_status run_with_maps(struct clf__session *session, struct clf__workspace *workspace,
                                 const struct clf__decoder_maps *maps)
 {
@@ -93,7 +93,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
     CLF__TRY(maps != NULL
                  ? run_with_maps(session, &workspace, maps)
                  : clf__decoder_layers_forward(decoder->layers, decoder->layer_count, &workspace, calls));
-    /* CPU kernels of the projection convert rows to 16 bits themselves. */
+    /* The projection's CPU kernels convert rows to 16 bits themselves. */
     struct clf__tensor rounded = reads_rounded(session) ? workspace.rounded : CLF__NO_TENSOR;
     return decoder->norm.gamma.buffer != NULL
                ? clf__norm_forward_rounded(workspace.x, rounded, workspace.x, &decoder->norm)

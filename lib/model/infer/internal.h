@@ -1,4 +1,4 @@
-/* The members of a session, for the files of infer. */
+/* The structure of a session, shared by the files of infer. */
 #ifndef CLF_INFER_INTERNAL_H
 #define CLF_INFER_INTERNAL_H
 
@@ -10,7 +10,7 @@
 #include "model/config/sides.h"
 #include "model/infer/session.h"
 
-/* Reserved numbers at the start of a step's results; the first is persistent.failed. */
+/* Number of reserved values at the start of a step's results; the first is persistent.failed. */
 enum { CLF__STEP_HEADER = 4 };
 
 /* The rows of the memory that a slot occupies. */
@@ -32,7 +32,7 @@ struct clf__session {
     struct clf__transformer *transformer;
     struct clf__session_limits limits;
     struct clf__arena arena;
-    struct clf__workspace workspace; /* rows of the encoder, later rows of the decoder */
+    struct clf__workspace workspace; /* rows of the encoder, then rows of the decoder */
     struct clf__attention_scratch scratch;
     int source_rows;                  /* maximum number of encoder rows for limits.source_tokens */
     struct clf__tensor frames;        /* (source tokens, feature size) */
@@ -87,7 +87,7 @@ struct clf__projection clf__session_projection(const struct clf__session *sessio
 /* Returns the maximum number of values that a step returns. */
 int64_t clf__step_results(const struct clf__session_limits *limits);
 
-/* shortlists.c: reserves memory; fills in the tables that do not change. */
+/* shortlists.c: reserve memory; fill in the constant tables. */
 clf_status clf__shortlists_reserve(struct clf__session *session);
 clf_status clf__shortlists_fill(struct clf__session *session);
 void clf__shortlists_free(struct clf__shortlists *shortlists);
@@ -103,8 +103,8 @@ struct clf__shortlisted_rows {
 };
 void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__session *session,
                                const struct clf__step *step);
-/* Does the same as clf__projection_top_k() for shortlists. ids are positions in the shortlists until
- * clf__shortlists_name() converts them. */
+/* clf__projection_top_k() for shortlists. ids are positions in the shortlists until clf__shortlists_name()
+ * converts them. */
 clf_status clf__shortlists_top_k(struct clf__tensor values, struct clf__tensor ids,
                                  struct clf__tensor statistics, const struct clf__session *session,
                                  const struct clf__shortlisted_rows *rows,
@@ -120,16 +120,16 @@ struct clf__decoder_maps {
     int head_count;
 };
 
-/* Initial size of position tables, which double for longer sequences: the configured maximum may be far
- * larger than needed. */
+/* Initial size of position tables, which double for longer sequences, because the configured maximum may be
+ * far larger than needed. */
 enum { CLF__FIRST_POSITIONS = 4096 };
-/* global_blocks.c: reserves memory for global tokens; returns the number of integers in their upload; adds
- * the blocks of a batch to the upload of `source`. */
+/* global_blocks.c: reserve memory for global tokens; return the number of integers in their upload; add the
+ * blocks of a batch to the upload of `source`. */
 clf_status clf__global_blocks_reserve(struct clf__session *session);
 int64_t clf__global_blocks_upload(const struct clf__session *session);
 void clf__global_blocks_take(struct clf__global_blocks *blocks, struct clf__session *session);
 
-/* Enlarges position tables to sequences of these lengths, up to the session's limits. */
+/* Enlarges position tables for sequences of these lengths, up to the session's limits. */
 clf_status clf__session_ensure_positions(struct clf__session *session, int source_rows, int target_rows);
 
 /* Returns the rows that clf__session_run_decoder() computed, in 16 bits if the projection reads 16 bits. */
@@ -156,15 +156,15 @@ clf_status clf__session_prefill(struct clf__session *session, const struct clf__
 /* Returns the number of integers that a prefill uploads. */
 int64_t clf__prefill_upload(const struct clf__session_limits *limits);
 
-/* Runs the decoder over inputs for each cached source, or only for the source in *slot; maps may be NULL. */
+/* Runs the decoder over inputs for every cached source (slot NULL) or for the source in *slot; maps may be
+ * NULL. */
 clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs,
                               const int *slot, const struct clf__decoder_maps *maps);
 
 /* Caches the last encoded batch as the only content of the memory, source b in slot b. */
 clf_status clf__session_cache_all(struct clf__session *session);
 
-/* Does the same as clf__session_encode() and reads the encoder's attention maps of a single source; maps may
- * be NULL. */
+/* clf__session_encode() that also reads the encoder's attention maps of a single source; maps may be NULL. */
 clf_status clf__session_encode_maps(struct clf__session *session, const struct clf__sequences *sources,
                                     float *maps);
 

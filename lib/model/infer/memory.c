@@ -74,7 +74,7 @@ static clf_status upload_memory(struct clf__session *session, struct memory_view
     int count = session->source_first[session->sources];
     int32_t *hidden, *rows;
     upload->count = 0;
-    /* The host buffer keeps the flags of all rows between batches. */
+    /* The host buffer keeps every row's flag between batches. */
     struct clf__tensor hidden_view = clf__upload_take(upload, session->source_rows, &hidden);
     views->rows = clf__upload_take(upload, count, &rows);
     views->is_contiguous = 1;
@@ -104,8 +104,8 @@ clf_status clf__session_cache(struct clf__session *session, const int *slots)
     CLF__TRY(upload_memory(session, &views, slots));
     for (int i = 0; i < decoder->layer_count; i++) {
         struct clf__tensor memory = session->memory[i];
-        /* Use one GEMM for all rows even if they are not contiguous in the memory: a GEMM per source would
-         * read the weights several times. */
+        /* Use one GEMM for all rows even if they are not contiguous in the memory, because a GEMM per source
+         * would read the weights several times. */
         int is_in_place = views.is_contiguous && memory.type == CLF__F32;
         struct clf__tensor y =
             is_in_place ? clf__tensor_rows(memory, views.first, x.rows)

@@ -11,7 +11,7 @@ int clf__grow_length(int length, int needed, int limit)
     return length;
 }
 
-/* Rounds the length of a table up: the session starts with CLF__FIRST_POSITIONS and doubles. */
+/* Rounds a table length up: tables start with CLF__FIRST_POSITIONS and double. */
 static int table_length(int length)
 {
     return length <= CLF__FIRST_POSITIONS ? 1 : clf__grow_length(CLF__FIRST_POSITIONS, length, INT_MAX);

@@ -1,5 +1,5 @@
-/* Prefill: runs the decoder over all prefix tokens of a step at once. The caches are the same as after single
- * steps, except for the order of summation in cross-attention. */
+/* Prefill: runs the decoder over all prefix tokens of a step at once. The resulting caches are the same as
+ * after single steps, except for the order of summation in cross-attention. */
 #include <assert.h>
 
 #include "model/config/sides.h"

@@ -17,12 +17,12 @@ static const struct clf__front_end_kind *front_end_of(const struct clf__session 
     return session->transformer->encoder.embedder.front_end.kind;
 }
 
-/* For several sources, returns an upper bound, because the rows of each source may be rounded up. */
 int clf__session_source_rows(const struct clf__session *session, int length)
 {
     return front_end_of(session)->rows(length);
 }
 
+/* Returns an upper bound, because the rows of each source may be rounded up. */
 static int most_source_rows(const struct clf__session *session)
 {
     const struct clf__session_limits *limits = &session->limits;
@@ -68,7 +68,7 @@ static clf_status reserve_alignment(struct clf__session *session, int with_scrat
             clf__attention_scratch_reserve(&session->scratch, &session->arena, 1, &heads, queries, keys));
     }
     return clf__arena_reserve(&session->arena, &session->maps[1], CLF__F32, (int64_t)heads.count * queries,
-                              keys, "where the decoder looked");
+                              keys, "cross-attention weights of a layer");
 }
 
 static clf_status reserve_attention(struct clf__session *session)
@@ -148,7 +148,7 @@ static clf_status reserve_decoder(struct clf__session *session)
     struct clf__arena *arena = &session->arena;
     size_t layers = (size_t)config->decoder_layers;
     arena->is_joined =
-        clf__caps_have_matrix(clf__device_caps(arena->device)); /* a kernel can bind only few buffers */
+        clf__caps_have_matrix(clf__device_caps(arena->device)); /* a kernel can bind only a few buffers */
     CLF__TRY(reserve_memory(session));
     CLF__TRY(clf__allocate(&session->layer_states, layers, sizeof *session->layer_states));
     CLF__TRY(clf__allocate(&session->layer_calls, layers, sizeof *session->layer_calls));
@@ -165,7 +165,7 @@ static clf_status reserve_decoder(struct clf__session *session)
                                          config->decoder_layers, limits->cache_rows));
         CLF__TRY(clf__arena_reserve(arena, &session->layer_addresses, CLF__I32, config->decoder_layers,
                                     CLF__DECODER_ADDRESSES, "addresses of the decoder's layers"));
-        /* The output projection's counters are in a separate cache line. */
+        /* The output projection's counters occupy a separate cache line. */
         int counters = CLF__DECODER_COUNTERS(config->decoder_layers) + 16;
         CLF__TRY(
             clf__arena_reserve(arena, &session->counters, CLF__I32, 1, counters, "the decoder's counters"));

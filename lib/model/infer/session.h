@@ -18,14 +18,14 @@ struct clf__session_limits {
     int candidates;    /* k of a step */
     int prefill;       /* maximum total prefix tokens of a step; 0: no prefill */
     int banned;        /* maximum total banned ids of a step */
-    int ranges;        /* ranges of ids per row of a step; 0: none; not with shortlists */
+    int ranges;        /* ranges of ids per row of a step; 0: none; cannot be combined with shortlists */
     int draws;         /* sampled tokens per step, with ranges; 0: none */
     int target_tokens; /* maximum total tokens of given targets; 0: no given targets */
     int target_length; /* maximum tokens of a given target */
     int maps;          /* 1: attention maps are requested */
     int aligns;        /* 1: clf__session_align() is called */
-    /* The decoder layer (counted from 1) and the number of its first heads whose mean cross-attention steps
-     * can return. Layer 0: none. */
+    /* Steps can return the mean cross-attention of the first `attention_heads` heads of this decoder layer
+     * (counted from 1; 0: none). */
     int attention_layer, attention_heads;
     int logits; /* 1: clf__session_logits() is called */
     /* The maximum shortlist size of a source is `shortlist_base` plus `shortlist_each` per token. Both 0: no
@@ -33,8 +33,8 @@ struct clf__session_limits {
     int shortlist_base, shortlist_each;
 };
 
-/* Doubles a length until it is at least `needed` or the limit. Sessions and tables of positions grow by this
- * rule. */
+/* Doubles a length until it is at least `needed` or reaches the limit. Sessions and position tables grow by
+ * this rule. */
 int clf__grow_length(int length, int needed, int limit);
 
 struct clf__session;
@@ -50,9 +50,8 @@ struct clf__session_size {
 clf_status clf__session_measure(struct clf__session_size *out, struct clf__transformer *transformer,
                                 const struct clf__session_limits *limits);
 
-/* Encodes a batch; ids must be in the vocabulary. If ids and frames are both NULL, the frames are those in
- * clf__session_frames(). The result is valid until the next call that computes, except for
- * clf__session_cache(). */
+/* Encodes a batch; ids must be in the vocabulary. If ids and frames are both NULL, encodes the frames in
+ * clf__session_frames(). The result is valid until the next computation other than clf__session_cache(). */
 clf_status clf__session_encode(struct clf__session *session, const struct clf__sequences *sources);
 
 /* Returns the device tensor for the frames of the next batch, for ops that compute frames on the device:
@@ -79,7 +78,7 @@ void clf__session_release_all(struct clf__session *session);
 clf_status clf__session_cache(struct clf__session *session, const int *slots);
 
 /* Sets the shortlist of a reserved slot until it is released: ascending ids in the vocabulary without
- * duplicates. Requires the limits for shortlists. */
+ * duplicates. Requires limits for shortlists. */
 clf_status clf__session_set_shortlist(struct clf__session *session, int slot, const int32_t *ids, int count);
 
 /* Encodes a batch and caches it as the only content of the memory, source b in slot b. */
@@ -111,7 +110,7 @@ clf_status clf__session_align(struct clf__session *session, int slot, const int3
 
 /* Computes the largest logit and log sum exp(logit - largest) of ranges of ids for every row of the last
  * targets: statistics (rows, each, 2), ranges (rows, each, 2) as in struct clf__step, `each` <=
- * limits.ranges. For a range of one id, the largest logit is that of the id. */
+ * limits.ranges. For a range of a single id, the largest logit is the logit of this id. */
 clf_status clf__session_look(struct clf__session *session, const int32_t *ranges, int each,
                              float *statistics);
 

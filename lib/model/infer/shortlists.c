@@ -1,4 +1,4 @@
-/* Shortlists: steps choose from a set of words for each source. */
+/* Shortlists: decoding steps choose from a set of words for each source. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -58,7 +58,7 @@ clf_status clf__shortlists_reserve(struct clf__session *session)
     return clf__allocate(&shortlists->counts, (size_t)limits->sources, sizeof *shortlists->counts);
 }
 
-/* Copies the weight of the projection, because rows are not contiguous in the layout of GEMM. */
+/* Copies the projection's weight, because its rows are not contiguous in the GEMM layout. */
 clf_status clf__shortlists_fill(struct clf__session *session)
 {
     struct clf__shortlists *shortlists = &session->shortlists;

@@ -48,7 +48,8 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
     ranges->max_keys = longest;
 }
 
-_Static_assert(sizeof(struct clf__draw) == CLF__DRAW_WORDS * sizeof(int32_t), "kernels read its words");
+_Static_assert(sizeof(struct clf__draw) == CLF__DRAW_WORDS * sizeof(int32_t),
+               "kernels read struct clf__draw as words");
 
 /* Uploads a table of integers; rows may be 0. */
 static struct clf__tensor take_table(struct clf__upload *upload, const void *table, int rows, int columns)
@@ -103,7 +104,7 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     return clf__upload_send_later(upload);
 }
 
-/* Returns a view of part of the results, from element `offset` on. */
+/* Returns a view of part of the results, starting at element `offset`. */
 static struct clf__tensor results_view(const struct clf__session *session, enum clf__type type, int rows,
                                        int columns, int offset)
 {
@@ -116,7 +117,7 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
 /* The results that the host reads, in the order of the results tensor. */
 struct step_results {
     struct clf__tensor values, ids, statistics;
-    struct clf__tensor range_values, range_ids, range_statistics; /* wider by the factor ranges_each */
+    struct clf__tensor range_values, range_ids, range_statistics; /* with ranges_each times the columns */
     struct clf__tensor draw_values, draw_ids, draw_logits;
     int count; /* total number of values */
 };
@@ -225,8 +226,8 @@ static int keeps(const struct clf__step *step, int row)
            (step->wants_logits && (step->keeps_logits == NULL || step->keeps_logits[row]));
 }
 
-/* Finds the candidates of all rows. Whether logits are kept changes the order of sums, so it is decided for
- * each row: the results of a source do not depend on other sources. */
+/* Finds the candidates of all rows. Keeping logits changes the order of sums, so this is decided for each
+ * row; thus the results of a source do not depend on other sources. */
 static clf_status find_candidates(struct clf__session *session, struct clf__step *step,
                                   const struct step_views *views, const struct step_results *results)
 {
@@ -289,7 +290,7 @@ static clf_status read_candidates(struct clf__session *session, struct clf__step
     return CLF_OK;
 }
 
-/* Computes the decoder's input, or lets the launch of the layers compute it. */
+/* Computes the decoder's input, or leaves this to the launch of the layers. */
 static clf_status start_step(struct clf__session *session, struct clf__layer_call *call,
                              const struct clf__step_start *start, int rows)
 {
@@ -331,8 +332,8 @@ static clf_status decode(struct clf__session *session, struct clf__step *step, c
     return read_candidates(session, step, views);
 }
 
-/* Repeats a step of a persistent launch with one launch per operation and compares the bits: whether
- * work-groups see each other's writes depends on hardware and compiler. */
+/* Repeats a step of a persistent launch with one launch per operation and compares the bits, because hardware
+ * and compiler determine whether work-groups see each other's writes. */
 static clf_status prove(struct clf__session *session, struct clf__step *step, const struct step_views *views,
                         const struct clf__layer_call *call, const struct clf__step_start *start)
 {
@@ -356,8 +357,8 @@ static clf_status prove(struct clf__session *session, struct clf__step *step, co
     return status;
 }
 
-/* Runs decode(). Repeats the step if a persistent launch failed or is not verified yet, which is possible
- * because a step does not overwrite its inputs. */
+/* Runs decode(). Repeats the step if a persistent launch failed or is not yet verified; a step can be
+ * repeated because it does not overwrite its inputs. */
 static clf_status decode_safely(struct clf__session *session, struct clf__step *step,
                                 const struct step_views *views, const struct clf__layer_call *call,
                                 const struct clf__step_start *start)
@@ -434,7 +435,7 @@ clf_status clf__session_step(struct clf__session *session, struct clf__step *ste
     CLF__LOCK_DEVICE(session->transformer->device);
     clf_status status = run_step(session, step);
     if (status != CLF_OK) {
-        /* Enqueued work may still read uploaded tables, and weights and caches by address. */
+        /* Enqueued work may still read uploaded tables and, by address, weights and caches. */
         clf__device_settle(session->transformer->device);
         clf__persistent_end(&session->persistent, 0);
     }

@@ -102,7 +102,8 @@ static clf_status read_shape(struct reader *reader, struct clf__stored_tensor *t
     return CLF_OK;
 }
 
-/* Reads type and size. Before version 4 the file stores only the element size, which determines the type. */
+/* Reads the type and the size. Before version 4, the file stores only the element size, which determines the
+ * type. */
 static clf_status read_type(struct reader *reader, struct clf__stored_tensor *tensor, uint64_t elements)
 {
     static const char *const by_width[] = {NULL, "I8", "I16", NULL, "F32"};

@@ -11,7 +11,7 @@ struct clf__shard {
     char *name; /* relative to the model folder */
     char *path;
     struct clf__file file;
-    json_t *header;              /* safetensors: owns the tensors' names; torch files: only metadata */
+    json_t *header;              /* safetensors: owns the tensors' names; torch files: holds only metadata */
     char *names;                 /* torch files: the tensors' names, concatenated */
     struct clf__names name_list; /* the tensors' names in other formats */
     struct clf__specification specification;

@@ -14,10 +14,11 @@ enum { MOST_OPTIONS = 1 << 20, MOST_VALUES = 1 << 14 };
 /* Element types of items. */
 static const struct type {
     uint64_t code;
-    const char *name; /* the safetensors name, if safetensors has the type */
+    const char *name; /* the type's name in safetensors, if it exists there */
     enum clf__storage storage;
     int bytes;
-    int is_quantized; /* the scale follows the values, which are stored transposed except for embeddings */
+    int is_quantized; /* the values are followed by their scale and stored transposed, except for embeddings
+                       */
 } types[] = {
     {CLF__MARIAN_FLOAT16, "F16", CLF__STORED_F16, 2, 0},
     {CLF__MARIAN_FLOAT32, "F32", CLF__STORED_F32, 4, 0},

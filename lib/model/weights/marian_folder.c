@@ -64,7 +64,8 @@ static clf_status read_configuration(struct clf__marian_folder *out, const struc
     return CLF_OK;
 }
 
-/* Returns element `index` of a key with one value or a list of values; NULL if there are fewer. */
+/* Returns element `index` of a key's value, which may be a single value or a list; NULL if there are fewer
+ * elements. */
 static const char *value_at(const json_t *object, const char *key, size_t index)
 {
     const json_t *value = json_object_get(object, key);
@@ -73,8 +74,8 @@ static const char *value_at(const json_t *object, const char *key, size_t index)
                                 : NULL;
 }
 
-/* Joins a path to the configuration's folder. Of an absolute path, which was valid on another machine, only
- * the file name is used. */
+/* Joins a path to the configuration's folder. If the path is absolute, it was valid on another machine, so
+ * only its file name is used. */
 static clf_status join_configured(char **out, const char *folder, const char *configured)
 {
     const char *slash = configured[0] == '/' ? strrchr(configured, '/') : NULL;

@@ -18,7 +18,7 @@ struct clf__marian_folder {
 
 /* Finds the files named in config*.yml or *decoder.yml, otherwise by name: model*.bin, *.npz or the file of
  * `clformer convert`; vocab*.spm (or srcvocab* and trgvocab*; .yml, .txt); lex*.bin, lex*.s2t or lex*.s2t.gz.
- * Sets *found to 0 if the folder holds no Marian model; fails if the files are unusable. */
+ * Sets *found to 0 if the folder does not contain a Marian model; fails if the files are unusable. */
 clf_status clf__marian_folder_find(struct clf__marian_folder *out, int *found, const char *folder);
 /* Returns 1 if `name` is the name of a configuration file. */
 int clf__marian_is_configuration(const char *name);

@@ -55,7 +55,7 @@ static clf_status read_heads(struct clf__marian_items *out, struct lengths *leng
             return damaged(file, "the header of an item is invalid");
         }
         item->dimensions = (int)shape;
-        item->offset = name; /* length of the name, until the names are read */
+        item->offset = name; /* holds the length of the name until the names are read */
         lengths->names += name;
         lengths->shapes += 4 * shape;
     }

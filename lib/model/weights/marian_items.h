@@ -11,8 +11,8 @@ enum clf__marian_type {
     CLF__MARIAN_FLOAT16 = 0x402,
     CLF__MARIAN_FLOAT32 = 0x404,
     CLF__MARIAN_FLOAT64 = 0x408,
-    /* Quantized matrices, stored transposed and followed by one scale. The FORK types are those of the
-       Bergamot and Firefox fork. */
+    /* Quantized matrices, stored transposed and followed by one scale. The FORK types belong to the fork used
+       by Bergamot and Firefox. */
     CLF__MARIAN_FORK_INTGEMM8 = 0x4101,
     CLF__MARIAN_FORK_INTGEMM16 = 0x4102,
     CLF__MARIAN_INTGEMM8 = 0x10001,

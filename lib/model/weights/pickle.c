@@ -161,8 +161,8 @@ static clf_status load_storage(struct clf__pickle_machine *machine, int none)
     return clf__pickle_push(machine, storage);
 }
 
-/* Adds the values above the last mark (or, if `count` is not negative, the top `count` values) to the value
- * below them. */
+/* Adds the top `count` values (if `count` is negative, all values above the last mark) to the value below
+ * them. */
 static clf_status add_to(struct clf__pickle_machine *machine, enum clf__pickle_kind kind, int count)
 {
     if (count < 0) {
@@ -375,7 +375,7 @@ static clf_status read_protocol(struct clf__pickle_machine *machine, int none)
     return *version == 2 ? CLF_OK : clf__pickle_refuse(machine, "protocol other than 2");
 }
 
-/* The opcodes, with their names in Python's pickletools, and their functions with an argument. */
+/* The opcodes with their functions, the functions' arguments, and the names from Python's pickletools. */
 static const struct {
     clf_status (*run)(struct clf__pickle_machine *machine, int argument);
     int argument;

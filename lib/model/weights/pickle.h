@@ -14,7 +14,8 @@ struct clf__pickled_text {
     size_t size;
 };
 
-/* maximum size of a pickle in bytes, which limits memory: each byte needs at most about 100 bytes */
+/* maximum size of a pickle in bytes; limits memory, because each byte of a pickle needs up to about 100 bytes
+ */
 enum { CLF__PICKLE_MOST = 1 << 22 };
 
 struct clf__pickled_tensor {
@@ -43,9 +44,9 @@ struct clf__pickled_functions {
     void *user;
 };
 
-/* Reads a pickle of protocol 2 with the opcodes and globals of a state dict of tensors; others are
- * CLF_UNSUPPORTED. In a training checkpoint, the state dict is found under one of torch's usual keys. Errors
- * name `path`. */
+/* Reads a pickle of protocol 2 with the opcodes and globals of a state dict of tensors; returns
+ * CLF_UNSUPPORTED for others. In a training checkpoint, the state dict is found under one of torch's usual
+ * keys. Errors name `path`. */
 clf_status clf__pickle_read(const uint8_t *bytes, size_t size, const char *path,
                             const struct clf__pickled_functions *functions);
 

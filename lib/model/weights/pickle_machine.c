@@ -67,7 +67,7 @@ clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node)
 
 clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder, int node)
 {
-    /* A pickle without calls that copy lists creates at most one cell per byte. */
+    /* Unless calls copy lists, a pickle creates at most one cell per byte. */
     if (machine->cell_count >= 2 * CLF__PICKLE_MOST) {
         return clf__pickle_refuse(machine, "lists that are copied too often");
     }

@@ -16,7 +16,8 @@ enum clf__pickle_kind {
     CLF__PICKLE_TENSOR
 };
 
-/* Elements of a node are a list that starts at `first`; the list of a dict alternates keys and values. */
+/* The elements of a node form a list that starts at `first`; in the list of a dict, keys and values
+ * alternate. */
 struct clf__pickle_node {
     enum clf__pickle_kind kind;
     int first, last, count; /* cell indices; -1: none */
@@ -51,8 +52,7 @@ struct clf__pickle_machine {
     int node_capacity, cell_capacity, tensor_capacity, stack_capacity, mark_capacity;
 };
 
-/* Return an error that names the file: for a damaged pickle, and for one that only other programs can read.
- */
+/* Return an error that names the file, for a damaged or an unsupported pickle. */
 clf_status clf__pickle_damaged(const struct clf__pickle_machine *machine, const char *what);
 clf_status clf__pickle_refuse(const struct clf__pickle_machine *machine, const char *what);
 /* Returns the error for a pickle that does not end before `end`. */
@@ -66,7 +66,7 @@ clf_status clf__pickle_give(struct clf__pickle_machine *machine,
                             const struct clf__pickled_functions *functions);
 void clf__pickle_free(struct clf__pickle_machine *machine);
 
-/* Creates a node and pushes it; pushes an empty node of a kind; pops the top node above the last mark. */
+/* Push a new node; push an empty node of a kind; pop the top node above the last mark. */
 clf_status clf__pickle_push(struct clf__pickle_machine *machine, struct clf__pickle_node node);
 clf_status clf__pickle_push_empty(struct clf__pickle_machine *machine, enum clf__pickle_kind kind);
 clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node);
@@ -74,7 +74,7 @@ clf_status clf__pickle_pop(struct clf__pickle_machine *machine, int *node);
 int clf__pickle_above_mark(const struct clf__pickle_machine *machine);
 
 clf_status clf__pickle_add_cell(struct clf__pickle_machine *machine, int holder, int node);
-/* Replaces the top `count` values by a sequence that contains them. */
+/* Replaces the top `count` values with a sequence that contains them. */
 clf_status clf__pickle_gather(struct clf__pickle_machine *machine, int count);
 
 /* Writes the first `count` nodes of a sequence to `parts`; returns 0 if the node is not a sequence or is

@@ -40,7 +40,7 @@ static clf_status attach(struct clf__stored_tensor *weight, const struct clf__st
     return CLF_OK;
 }
 
-/* Rejects tensors with equal names, because it would be ambiguous which scales to use. */
+/* Rejects duplicate names, because the scales of a tensor would be ambiguous. */
 static clf_status check_names(const struct clf__stored_tensor *tensors, int count)
 {
     for (int i = 1; i < count; i++) {
@@ -52,7 +52,7 @@ static clf_status check_names(const struct clf__stored_tensor *tensors, int coun
     return CLF_OK;
 }
 
-/* Attaches all scales; sets drops[i] to 1 for each tensor of attached scales. */
+/* Attaches all scales; sets drops[i] to 1 for each tensor that holds attached scales. */
 static clf_status attach_all(char *drops, struct clf__stored_tensor *tensors, int count, int multiplies)
 {
     for (int i = 0; i < count; i++) {

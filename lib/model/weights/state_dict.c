@@ -17,7 +17,7 @@ static int next_pair(const struct clf__pickle_machine *machine, int cell, int *k
     return machine->cells[held->next].next;
 }
 
-/* Finds the state dict, which trainers store under one of these keys of a larger dict. */
+/* Finds the state dict, which training programs may store in a larger dict under one of these keys. */
 static int find_state_dict(const struct clf__pickle_machine *machine, int root)
 {
     static const char *const names[] = {"state_dict", "model_state_dict", "model", "module"};
@@ -81,7 +81,7 @@ clf_status clf__pickle_give(struct clf__pickle_machine *machine,
         if (machine->nodes[key].kind == CLF__PICKLE_TEXT && machine->nodes[value].kind == CLF__PICKLE_DICT &&
             value != state) {
             CLF__TRY(give_numbers(machine, value, machine->nodes[key].as.text, functions));
-            machine->nodes[value].first = -1; /* count a value with several keys only once */
+            machine->nodes[value].first = -1; /* counts a value with several keys only once */
         }
     }
     return give_tensors(machine, state, functions);

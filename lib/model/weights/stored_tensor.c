@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "model/weights/stored_tensor.h"
 
-/* bytes converted at a time, few enough for the cache */
+/* bytes converted at a time, few enough to fit in the cache */
 enum { BLOCK_BYTES = 1 << 17 };
 
 static const struct clf__element_type types[] = {
@@ -79,8 +79,7 @@ clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
     if (!*out || is_same_place(a, b)) {
         return CLF_OK;
     }
-    *out = !a->is_strided &&
-           !b->is_strided; /* strided tensors are equal only if they are at the same position */
+    *out = !a->is_strided && !b->is_strided; /* strided tensors count as equal only at the same position */
     return *out ? clf__file_same(out, a->source, a->offset, b->source, b->offset, a->size) : CLF_OK;
 }
 
@@ -152,7 +151,7 @@ static clf_status read_run(const struct clf__stored_tensor *tensor, uint64_t off
     return tensor->type == CLF__STORED_F32 ? read_fp32(&run, target) : read_others(&run, target);
 }
 
-/* Reads all bytes from the tensor's first to its last element, then picks the elements. */
+/* Reads all bytes from the tensor's first element to its last, then picks out the elements. */
 static clf_status read_strided(const struct clf__stored_tensor *tensor, float *target)
 {
     size_t count = tensor->size / element_bytes(tensor->type), span = 1;

@@ -48,7 +48,7 @@ struct clf__stored_tensor {
 
 /* Returns 1 if the values are real numbers: floats, or integers with scales. */
 int clf__stored_tensor_is_real(const struct clf__stored_tensor *tensor);
-/* Returns a range of rows, which must exist, as a tensor of the same name. */
+/* Returns a range of existing rows as a tensor with the same name. */
 struct clf__stored_tensor clf__stored_tensor_rows(const struct clf__stored_tensor *tensor, int64_t first,
                                                   int64_t count);
 
@@ -65,8 +65,8 @@ const struct clf__element_type *clf__element_type_find(const char *name);
 clf_status clf__stored_tensor_same(int *out, const struct clf__stored_tensor *a,
                                    const struct clf__stored_tensor *b);
 
-/* Converts all values to fp32. Integers without scales are converted unscaled. Returns CLF_FORMAT for a type
- * that is not numeric, CLF_FILE if the file has become shorter. */
+/* Converts all values to fp32. Integers without scales are converted unscaled. Returns CLF_FORMAT for a
+ * non-numeric type and CLF_FILE if the file has become shorter. */
 clf_status clf__stored_tensor_read(const struct clf__stored_tensor *tensor, float *target);
 
 /* Returns 1 if the tensor is int8 with scales and its rows are adjacent. */

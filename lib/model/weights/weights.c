@@ -84,14 +84,14 @@ static clf_status open_single(struct clf__weights *weights, const char *folder, 
     return sort_tensors(weights);
 }
 
-/* Returns 1 if a shard's name has no folder part: shards must be in the folder of the index. */
+/* Returns 1 if a shard's name has no folder part, because shards must be in the folder of the index. */
 static int is_plain_name(const char *name)
 {
     return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* Returns 1 for matrices that transformers may tie to another matrix. An index may list a tied matrix that is
- * in no shard or omit one that is in a shard; loading fails later if a required matrix is missing. */
+/* Returns 1 for matrices that transformers may tie to another matrix. An index may list a tied matrix that no
+ * shard contains, or omit one that a shard contains; loading fails later if a required matrix is missing. */
 static int may_be_tied(const char *name)
 {
     static const char *const endings[] = {"shared.weight", "embed_tokens.weight", "lm_head.weight",
@@ -192,8 +192,8 @@ static clf_status open_format(struct clf__weights *weights, const char *folder, 
     return CLF_OK;
 }
 
-/* Opens the weights of a model folder, which are one file or several shards, or only the file `name` if that
- * is not NULL. */
+/* Opens the weights of a model folder, one file or several shards; if `name` is not NULL, opens only the file
+ * `name`. */
 static clf_status open_folder(struct clf__weights *weights, const char *folder, const char *name)
 {
     weights->format = &formats[0];

@@ -12,8 +12,8 @@ struct clf__weights;
 /* Opens <folder>/model.safetensors or the shards of its index, else pytorch_model.bin or its shards, else
  * model.bin. Checks all lengths, offsets and shapes; values are read later. */
 clf_status clf__weights_open(struct clf__weights **out, const char *folder);
-/* Opens only the file <folder>/<name>: as safetensors, unless the name belongs to another format. With a NULL
- * name, does the same as clf__weights_open(). */
+/* Opens only the file <folder>/<name>: as safetensors, unless the name belongs to another format. If name is
+ * NULL, calls clf__weights_open(). */
 clf_status clf__weights_open_file(struct clf__weights **out, const char *folder, const char *name);
 /* Opens a Marian file (model/weights/marian.h) at any path. */
 clf_status clf__weights_open_marian(struct clf__weights **out, const char *path);
@@ -40,14 +40,14 @@ struct clf__specification clf__weights_specification(const struct clf__weights *
 #define CLF__DIMS_KEY     "dims."
 const json_t *clf__weights_metadata(const struct clf__weights *weights);
 
-/* Contents of a weights file other than the model's weights. */
+/* Contents of a weights file besides the model's weights. */
 struct clf__beside {
     json_t *metadata;             /* strings by name, or NULL */
     struct clf__weights *tensors; /* copied unchanged, or NULL */
 };
 void clf__beside_free(struct clf__beside *beside);
 
-/* Called for each tensor; adds the tensors that replace it with clf__weights_add(). */
+/* Called for each tensor; calls clf__weights_add() for each tensor that replaces it. */
 typedef clf_status clf__tensor_mapper(struct clf__weights *weights, const struct clf__stored_tensor *tensor,
                                       void *user);
 /* Renames tensors and splits fused tensors: calls `map` for each tensor. */

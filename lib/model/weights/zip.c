@@ -25,7 +25,8 @@ enum {
     MAX_ENTRIES = 1 << 20,
     MAX_DIRECTORY = 1 << 28,
 };
-static const uint32_t is_in_extra = 0xFFFFFFFF; /* a 32-bit field with this value is in the ZIP64 record */
+static const uint32_t is_in_extra =
+    0xFFFFFFFF; /* a 32-bit field with this value is stored in the ZIP64 record */
 
 struct directory {
     uint64_t offset, size, count;
@@ -123,8 +124,8 @@ static int read_extra(uint64_t *values[], int count, const uint8_t *extra, size_
     return count == 0;
 }
 
-/* Finds the data of an entry after its local header, whose name and extra field may differ in length from the
- * central directory's. */
+/* Finds the data of an entry after its local header, whose name and extra field may have other lengths than
+ * in the central directory. */
 static clf_status find_bytes(struct clf__zip_entry *entry, const struct clf__file *file, uint64_t local)
 {
     uint8_t header[LOCAL_BYTES] = {0};

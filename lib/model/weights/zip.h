@@ -23,8 +23,8 @@ struct clf__zip {
     int count;
 };
 
-/* Reads the central directory, including ZIP64. clf__zip_open() returns CLF_FORMAT for compressed or
- * encrypted entries, both functions for archives in several parts and positions outside the file. */
+/* Reads the central directory, including ZIP64. Both functions return CLF_FORMAT for multi-part archives and
+ * positions outside the file, clf__zip_open() also for compressed or encrypted entries. */
 clf_status clf__zip_open(struct clf__zip *out, const struct clf__file *file);
 clf_status clf__zip_open_any(struct clf__zip *out, const struct clf__file *file);
 void clf__zip_close(struct clf__zip *zip);
@@ -35,8 +35,8 @@ const struct clf__zip_entry *clf__zip_find(const struct clf__zip *zip, const cha
 /* Returns 1 if the library was built with zlib. */
 int clf__zip_can_unpack(void);
 /* Decompresses an entry and passes the data to `take` in order, never more than the archive declares. Returns
- * CLF_FORMAT for a wrong size or checksum; CLF_UNSUPPORTED without zlib, for other compression methods and
- * for encrypted entries. */
+ * CLF_FORMAT for a wrong size or checksum, CLF_UNSUPPORTED in a build without zlib, for other compression
+ * methods and for encrypted entries. */
 clf_status clf__zip_each_block(const struct clf__file *file, const struct clf__zip_entry *entry,
                                clf__file_block *take, void *user);
 

@@ -1,5 +1,5 @@
-/* Communication between ranks, the processes of a distributed run. Only implementations of this table of
- * functions use the network. */
+/* Communication between ranks (the processes of a distributed run). Only implementations of this interface
+ * use the network. */
 #ifndef CLF_CLUSTER_COMMUNICATOR_H
 #define CLF_CLUSTER_COMMUNICATOR_H
 
@@ -8,23 +8,23 @@
 
 #include "base/status.h"
 
-/* Asynchronous operations have tickets, 0 .. CLF__TICKETS - 1. */
+/* Asynchronous operations are identified by tickets 0 .. CLF__TICKETS - 1. */
 enum { CLF__TICKETS = 8 };
 
-/* Every rank makes the same calls in the same order; all except the begin_ calls wait for all ranks. A
- * rank that fails makes one last call of agree(): the pending call of every other rank then fails with the
+/* Every rank must make the same calls in the same order; all calls except begin_...() wait for all ranks. A
+ * rank that fails must finally call agree(), which makes the pending call of every other rank fail with the
  * same status. After a failure all calls fail without communication.
  *
- * The begin_ calls do not report failures of other ranks. A rank that fails between them still makes the
- * remaining ones, with any numbers, and then reports its failure with agree(). Buffers must stay unchanged
- * until finish() of their ticket, and a ticket is reused only after finish(). */
+ * begin_...() does not report failures of other ranks. A rank that fails between these calls must still
+ * make the remaining ones, with arbitrary data, and then report its failure with agree(). Buffers must not
+ * change, and the ticket must not be reused, before finish(). */
 struct clf__communicator {
     int rank, size;       /* rank of this process, from 0, and number of ranks; rank 0 writes files */
     int host_rank;        /* rank among the processes on the same host */
     const double *waited; /* seconds spent waiting for other ranks */
-    void *context;        /* context of the functions */
-    /* Replaces numbers by their sums over all ranks, with the same bits on each rank; the order of summation
-     * is unspecified. */
+    void *context;        /* private data of the implementation */
+    /* All-reduces (sums) numbers in place. Every rank gets the same bits; the order of summation is
+     * unspecified. */
     clf_status (*sum_doubles)(const struct clf__communicator *communicator, double *values, size_t count);
     clf_status (*sum_integers)(const struct clf__communicator *communicator, int64_t *values, size_t count);
     /* Broadcasts rank 0's bytes to every rank. */
@@ -53,7 +53,7 @@ struct clf__communicator {
      * receives all segments. */
     clf_status (*begin_gather)(const struct clf__communicator *communicator, int ticket, size_t width,
                                void *values, const size_t *counts);
-    /* Advances asynchronous operations; to be called regularly during other work. */
+    /* Advances asynchronous operations; call regularly during other work. */
     clf_status (*progress)(const struct clf__communicator *communicator);
     /* Waits for the operation of a ticket; does nothing if there is none. */
     clf_status (*finish)(const struct clf__communicator *communicator, int ticket);

@@ -4,14 +4,14 @@
 
 #include "runtime/cluster/communicator.h"
 
-enum { CLF__FACT_BYTES = 256 }; /* size of a compared value, with its NUL */
+enum { CLF__FACT_BYTES = 256 }; /* maximum size of a compared value, including its NUL */
 
-/* Compares a value with rank 0's. Collective. Both arguments are texts, the first of at most 63 bytes, the
- * second of at most CLF__FACT_BYTES. If values differ, all ranks fail with CLF_BAD_ARGUMENT and the message
- * of the first rank that differs. */
+/* Compares a value with that of rank 0. Collective. `what` names the value in at most 63 bytes; `value`
+ * has at most CLF__FACT_BYTES bytes. If values differ, all ranks fail with CLF_BAD_ARGUMENT and the
+ * message of the first rank that differs. */
 clf_status clf__ranks_compare(const struct clf__communicator *communicator, const char *what,
                               const char *value);
-/* clf__ranks_compare() for data that is too long to be shown. */
+/* Like clf__ranks_compare(), for data that is too long to print. */
 clf_status clf__ranks_compare_hash(const struct clf__communicator *communicator, const char *what,
                                    uint64_t hash);
 

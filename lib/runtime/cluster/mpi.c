@@ -1,4 +1,4 @@
-/* Communication by MPI: the only file that includes <mpi.h>. */
+/* Communication through MPI; the only file that includes <mpi.h>. */
 #include "runtime/cluster/ranks.h"
 
 #ifdef CLF_HAS_MPI
@@ -19,7 +19,7 @@ enum { MESSAGE_TAG = 1 };
 /* The asynchronous operation of a ticket. */
 struct operation {
     MPI_Request request; /* MPI_REQUEST_NULL: no operation, or completed */
-    int *counts[4]; /* (size) each: counts and displacements of the sent and received segments, for MPI */
+    int *counts[4];      /* (size) each: MPI's counts and displacements of the sent and received segments */
 };
 
 struct mpi {
@@ -55,8 +55,9 @@ static clf_status check(struct mpi *mpi, int error, const char *doing)
                      reason);
 }
 
-/* Waits without occupying a core, because ranks may share a machine. Polls continuously at first, since MPI
- * progresses only in its calls, then with pauses that are short compared with the time already waited. */
+/* Waits without occupying a core, because ranks may share a machine. Polls continuously at first, because
+ * MPI makes progress only inside its calls, then with pauses that are short compared with the time already
+ * waited. */
 static clf_status settle(struct mpi *mpi, int error, MPI_Request *request, const char *doing)
 {
     static const double eager = 2e-3, longest = 1e-3; /* seconds */
@@ -79,7 +80,7 @@ static clf_status settle(struct mpi *mpi, int error, MPI_Request *request, const
 }
 
 /* Finds the lowest rank that has failed, or the number of ranks if none has. Every collective call begins
- * with this exchange, so that a failure reaches the other ranks in any call. */
+ * with this exchange and thus learns of failures on other ranks. */
 static clf_status find_failed(int *out, const struct clf__communicator *communicator, clf_status status)
 {
     struct mpi *mpi = communicator->context;
@@ -118,7 +119,7 @@ static clf_status agree(const struct clf__communicator *communicator, clf_status
     return clf__failure_again(&failure);
 }
 
-/* Sums numbers in segments, because MPI counts in int. */
+/* Sums numbers in segments, because MPI's counts are int. */
 static clf_status sum(const struct clf__communicator *communicator, void *values, size_t count, size_t width,
                       MPI_Datatype type)
 {
@@ -159,7 +160,7 @@ static clf_status broadcast(const struct clf__communicator *communicator, void *
     return CLF_OK;
 }
 
-/* Fills counts and displacements. */
+/* Fills MPI's counts and displacements. */
 static clf_status lay_out(int *counts, int *places, const size_t *given, int size)
 {
     size_t place = 0;
@@ -234,7 +235,7 @@ static clf_status progress(const struct clf__communicator *communicator)
     for (int i = 0; i < CLF__TICKETS; i++) {
         int is_done;
         CLF__TRY(check(mpi, MPI_Test(&mpi->operations[i].request, &is_done, MPI_STATUS_IGNORE),
-                       "progressing a reduction"));
+                       "advancing a transfer"));
     }
     return CLF_OK;
 }
@@ -242,7 +243,7 @@ static clf_status progress(const struct clf__communicator *communicator)
 static clf_status finish(const struct clf__communicator *communicator, int ticket)
 {
     struct mpi *mpi = communicator->context;
-    return settle(mpi, MPI_SUCCESS, &mpi->operations[ticket].request, "waiting for numbers");
+    return settle(mpi, MPI_SUCCESS, &mpi->operations[ticket].request, "waiting for a transfer");
 }
 
 int clf__mpi_is_begun(void)
@@ -258,7 +259,7 @@ const char *clf__mpi_library(void)
     static char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     MPI_Get_library_version(version, &length);
-    version[strcspn(version, ",\n")] = '\0'; /* drops the description of the build */
+    version[strcspn(version, ",\n")] = '\0'; /* remove the build description */
     for (char *tab = version; (tab = strchr(tab, '\t')) != NULL;) {
         *tab = ' ';
     }
@@ -273,7 +274,7 @@ static void free_message(struct message *message)
     }
 }
 
-/* Allocates a message. All ranks stop if memory is exhausted, because a rank relies on every message. */
+/* Allocates a message. All ranks stop if memory is exhausted, because no message may be lost. */
 static clf_status make_message(struct message **out, struct mpi *mpi, size_t count)
 {
     struct message *message;
@@ -298,7 +299,7 @@ static clf_status take_in(struct mpi *mpi, int *has_come)
     struct message *message, **end = &mpi->first;
     int count = 0;
     CLF__TRY(check(mpi, MPI_Improbe(MPI_ANY_SOURCE, MESSAGE_TAG, mpi->ranks, has_come, &handle, &about),
-                   "looking for a message"));
+                   "probing for a message"));
     if (!*has_come) {
         return CLF_OK;
     }
@@ -392,7 +393,7 @@ static clf_status begin(struct mpi *mpi)
     return CLF_OK;
 }
 
-/* Creates a separate MPI communicator, so that other MPI messages of the process do not interfere. */
+/* Duplicates MPI_COMM_WORLD to separate this library's messages from others of the process. */
 static clf_status meet(struct clf__communicator *out, struct mpi *mpi)
 {
     MPI_Comm host;
@@ -452,8 +453,8 @@ clf_status clf__mpi_join(struct clf__communicator *out, int started)
     return status;
 }
 
-/* The other ranks may be waiting in a call that never ends, and cannot be notified without MPI, so they
- * are terminated. */
+/* After an MPI failure, terminates the other ranks: they may be waiting in a call that never ends, and
+ * cannot be notified. */
 void clf__mpi_leave(const struct clf__communicator *communicator, clf_status status)
 {
     struct mpi *mpi = communicator->context;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const double never; /* 0 s, for `waited` */
+static const double never; /* always 0 s; for `waited` */
 
 static clf_status sum_doubles(const struct clf__communicator *communicator, double *values, size_t count)
 {

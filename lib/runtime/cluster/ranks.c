@@ -13,9 +13,9 @@ static int number_of(const char *variable)
     return number > 0 && number <= MOST ? (int)number : 0;
 }
 
-/* MPI_Init() without a launcher may start daemons or fail, so it needs the variables of Open MPI's mpirun, of
- * MPICH and srun for MPICH, or of srun with PMIx. PMIx passes the number of ranks only in a Slurm variable,
- * which a batch script has as well, but a batch script has no rank. */
+/* Detects a launcher by its environment variables, because MPI_Init() without a launcher may start daemons
+ * or fail: Open MPI's mpirun, MPICH or srun for MPICH, or srun with PMIx. With PMIx only a Slurm variable
+ * holds the number of ranks; batch scripts have that variable too, but no rank. */
 int clf__ranks_started(void)
 {
     int count = number_of("OMPI_COMM_WORLD_SIZE");

@@ -62,7 +62,8 @@ static size_t width_of(const struct clf__tree_options *options)
     return options->is_bf16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-/* Returns the bytes of a flight's packed buffer, which holds all nodes of this rank, and then the sum. */
+/* Returns the size in bytes of a flight's packed buffer, which holds all nodes of this rank, and then the
+ * sum. */
 static size_t packed_bytes(const struct clf__communicator *communicator,
                            const struct clf__tree_options *options)
 {
@@ -187,7 +188,7 @@ static void unpack_bf16(float *out, const uint16_t *values, size_t count)
     }
 }
 
-/* Packs `count` values into a flight's buffer, from number `first` on. */
+/* Packs `count` values into a flight's buffer, starting at element `first`. */
 static void pack(const struct clf__tree_sum *sum, const struct clf__tree_flight *flight, size_t first,
                  const float *values, size_t count)
 {

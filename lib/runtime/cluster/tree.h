@@ -1,7 +1,7 @@
-/* The order of sums over micro-batches: a binary tree over the micro-batches of an update, which depends
- * only on their number. A node of level k is the sum of 2^k leaves, the first of which is a multiple of
- * 2^k: the sum of its left half plus the sum of its right half. Nodes that remain at the end are added
- * from the last to the first. */
+/* The order in which gradients of micro-batches are summed: a binary tree over the micro-batches of an
+ * update, whose shape depends only on their number. A node of level k is the sum of 2^k leaves, starting
+ * at a multiple of 2^k: its left half plus its right half. Nodes that remain at the end are added from
+ * last to first. */
 #ifndef CLF_CLUSTER_TREE_H
 #define CLF_CLUSTER_TREE_H
 
@@ -30,22 +30,22 @@ int clf__tree_are_halves(const struct clf__tree_node *a, const struct clf__tree_
  * in order. */
 int clf__tree_waiting(struct clf__tree_leaves leaves);
 
-/* Returns the leaves of a rank. `ranks` ranks, which divide `most`, share updates of up to `most` leaves;
- * this update has `count` leaves. */
+/* Returns the leaves of a rank in an update of `count` leaves. Updates have at most `most` leaves, a
+ * multiple of `ranks`. */
 struct clf__tree_leaves clf__tree_share(int64_t most, int64_t count, int ranks, int rank);
 
 /* Options of sums, which are always computed in fp32. */
 struct clf__tree_options {
     int64_t most; /* maximum leaves of an update */
-    /* Every rank rounds leaves and node sums to bf16 and sends them as bf16: half the bytes, and the same
-     * bits for any number of ranks. */
+    /* Rounds leaves and node sums to bf16 and sends them as bf16: half the bytes, and the result is still
+     * bit-identical for any number of ranks. */
     int is_bf16;
     int is_scattered;     /* reduce-scatter: a rank receives only its share of the sum */
     size_t bucket, share; /* maximum floats of a bucket, and of a rank's share of a bucket */
 };
 
-/* Returns the floats in the shares of the ranks before `rank`; with the number of ranks, the length of a
- * bucket. */
+/* Returns the number of floats in the shares of ranks 0 .. rank - 1. If `rank` is the number of ranks,
+ * this is the length of the bucket. */
 size_t clf__tree_shares_before(const size_t *shares, int rank);
 
 /* Rounds values to bf16. */
@@ -63,7 +63,7 @@ struct clf__tree_flight {
     const size_t *shares;    /* (size) floats of the share of each rank */
     float *total;            /* receives the sum of all shares */
     size_t *sent, *received; /* (size) counts */
-    void *packed;            /* numbers sent to other ranks; later, in bf16, the sum */
+    void *packed;            /* data sent to other ranks; later the sum, if in bf16 */
     void *parts;             /* all nodes of this rank's share */
 };
 
@@ -76,7 +76,7 @@ struct clf__tree_sum {
     int node_count;
     struct clf__tree_flight flights[CLF__TREE_FLIGHTS];
     float *floats;        /* parts of one flight as fp32, if they were sent as bf16 */
-    int64_t begun, ended; /* number of buckets of the update begun and ended */
+    int64_t begun, ended; /* numbers of buckets of the update that have begun and ended */
 };
 
 /* Reserves memory for sums. Call clf__tree_sum_free() also after a failure. */
@@ -91,9 +91,10 @@ size_t clf__tree_sum_bytes(const struct clf__communicator *communicator,
 /* Begins an update of `count` leaves. */
 void clf__tree_begin(struct clf__tree_sum *sum, int64_t count);
 
-/* Begins the sum of the next bucket: values[i] are the floats of this rank's node i, of which shares[k] are
- * the share of rank k. Both are borrowed and unchanged until the bucket ends; then `total`, which may be one
- * of values, holds the sum. Fails only with CLF_NETWORK; earlier buckets continue. */
+/* Begins to sum the next bucket: values[i] holds the floats of this rank's node i, and rank k sums
+ * shares[k] of them. `values` and `shares` are borrowed and must not change until the bucket ends; then
+ * `total`, which may be one of `values`, holds the sum. Fails only with CLF_NETWORK; earlier buckets
+ * continue. */
 clf_status clf__tree_push(struct clf__tree_sum *sum, float *const *values, float *total,
                           const size_t *shares);
 

@@ -16,7 +16,8 @@ struct clf__buffer;
 clf_status clf__buffer_create(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                               const char *what);
 
-/* Like clf__buffer_create(), for data that is accessed sequentially: uses large pages in host memory. */
+/* Like clf__buffer_create(), for data that is accessed sequentially: uses large pages if it is in host
+ * memory. */
 clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                     const char *what);
 
@@ -25,7 +26,7 @@ clf_status clf__buffer_create_large(struct clf__buffer **out, struct clf_device 
 clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                        const char *what);
 
-/* Frees; NULL is ignored. */
+/* Frees a buffer; NULL is ignored. */
 void clf__buffer_free(struct clf__buffer *buffer);
 
 size_t clf__buffer_bytes(const struct clf__buffer *buffer);
@@ -39,7 +40,7 @@ uint64_t clf__device_free_bytes(struct clf_device *device);
 
 /* Blocking copies; they wait for the kernels enqueued before them. */
 clf_status clf__buffer_write(struct clf__buffer *buffer, size_t offset, size_t bytes, const void *source);
-/* Copies `count` floats, the first at `offset` and the following ones `pitch` bytes apart. */
+/* Writes `count` floats, `pitch` bytes apart, starting at `offset`. */
 clf_status clf__buffer_scatter(struct clf__buffer *buffer, size_t offset, size_t pitch, int count,
                                const float *source);
 /* Non-blocking write: `source` must not change until the next blocking copy or clf__device_finish(). */

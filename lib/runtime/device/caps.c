@@ -48,8 +48,7 @@ clf_status clf__caps_choose(struct clf__caps *out, const struct clf__listed_devi
         .without = without,
         .tuning = clf__tuning_standard(),
     };
-    /* Only native GEMM gives a sentence the same bits in every batch, and it is faster than CLBlast on the
-     * one GPU that was measured. */
+    /* Native GEMM by default: only native GEMM gives a sentence the same bits in every batch. */
     if (options->gemm != CLF_GEMM_AUTO) {
         out->gemm = options->gemm;
     }
@@ -66,10 +65,10 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
                                    const struct clf__caps *caps)
 {
     const struct clf_device_info *info = &device->info;
-    /* Sub-groups, dot products and C11 atomics need OpenCL C 3.0; everything else 1.2. No -cl-mad-enable
-     * or relaxed math: kernels call fma() explicitly, so that the bits of a row do not depend on the
-     * optimiser. -w, because some drivers print compiler warnings to standard error. Division is exact if
-     * the device supports it: by default a GPU's result is wrong by a few units in the last place. */
+    /* Sub-groups, dot products and C11 atomics need OpenCL C 3.0; everything else needs 1.2. No
+     * -cl-mad-enable or relaxed math, because results must not depend on the optimiser: kernels call fma()
+     * explicitly. -w, because some drivers print compiler warnings to standard error. Division is
+     * correctly rounded if the device supports it; otherwise it is off by a few units in the last place. */
     int has_subgroups = info->has_subgroups && (caps->without & CLF__WITHOUT_SUBGROUPS) == 0;
     int is_exact = device->has_exact_division && (caps->without & CLF__WITHOUT_EXACT_DIVISION) == 0;
     int needs_3 = has_subgroups || (info->has_integer_dot_product && caps->has_integer_dot_product) ||

@@ -7,8 +7,8 @@
 #include "runtime/tuning/levels.h"
 #include "runtime/tuning/tuning.h"
 
-/* Work-items per group of a GPU variant: the default (GROUP in cl/include/prelude.cl); for tiles, required
- * of every device; and for long rows, if the device supports it. */
+/* Work-items per group of a GPU variant: the default (GROUP in cl/include/prelude.cl); for tiles, which
+ * every device must support; and for long rows, if the device supports it. */
 enum { CLF__GROUP = 64, CLF__TILE_GROUP = 128, CLF__LONG_GROUP = 256 };
 #define CLF__LONG_GROUP_DEFINE "-DGROUP=256"
 
@@ -21,7 +21,7 @@ struct clf__caps {
     size_t max_work_group; /* maximum work-items per group */
     uint64_t local_memory_bytes;
     uint64_t memory_bytes;
-    uint64_t usable_bytes; /* free when the device was opened, as far as the system reports it */
+    uint64_t usable_bytes; /* memory that was free when the device was opened, as far as reported */
     uint64_t max_buffer_bytes;
     clf_instructions instructions; /* the requested instruction set level */
     int has_integer_dot_product;
@@ -29,11 +29,10 @@ struct clf__caps {
     int has_device_atomics;         /* device-scope acquire and release, in OpenCL C 3.0 */
     int has_fixed_addresses; /* the address of a buffer stays constant between launches; no OpenCL property
                               * reports this */
-    int is_paced;            /* may have a watchdog: its work is enqueued in portions (queue.h) */
+    int is_paced;            /* may have a watchdog, so work is enqueued in portions (queue.h) */
     int program_key;         /* > 0: makes the program hashes of this device unique (open/program_key.h) */
-    unsigned
-        without; /* the features that $CLFORMER_WITHOUT turns off: CLF__WITHOUT_... of base/environment.h */
-    struct clf__tuning tuning; /* the choices in it are already in the members above */
+    unsigned without; /* features disabled by $CLFORMER_WITHOUT: CLF__WITHOUT_... of base/environment.h */
+    struct clf__tuning tuning; /* its choices are already applied to the members above */
 };
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device);
@@ -41,7 +40,7 @@ const struct clf__caps *clf__device_caps(const struct clf_device *device);
 /* Returns whether GEMMs in every precision except fp32 use matrix instructions. */
 int clf__caps_have_matrix(const struct clf__caps *caps);
 
-/* Changes a tuned number (not a choice) of an open device, for benchmarks. */
+/* Changes a numeric tunable (not a choice) of an open device, for benchmarks. */
 void clf__device_set_tunable(struct clf_device *device, enum clf__tunable tunable, int value);
 
 struct clf__listed_device;

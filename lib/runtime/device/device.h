@@ -44,22 +44,22 @@ struct clf_device {
     int has_no_slabs;               /* allocating a slab failed; do not try again */
     struct clf_device *next_holder; /* used by runtime/device/exclusive.c */
     int has_no_persistent_launches; /* disabled: kernel failed, timeout, or wrong results */
-    int persistent_proofs;          /* steps with equal results from persistent and separate launches */
+    int persistent_proofs;          /* steps for which persistent and separate launches gave equal results */
 };
 
 struct clf__buffer {
     struct clf_device *device;
     cl_mem memory;   /* NULL: allocated in a dry run */
-    uint64_t number; /* from 1; unique among the device's buffers */
+    uint64_t number; /* starts at 1; unique among the device's buffers */
     size_t bytes;
     struct clf__slab *slab; /* the slab that contains it, or NULL */
     size_t first;           /* offset in the slab */
     char what[];            /* for messages */
 };
 
-/* Memory shared by buffers. */
+/* A large buffer that contains smaller buffers. */
 struct clf__slab {
-    struct clf__buffer *whole; /* NULL: not made yet */
+    struct clf__buffer *whole; /* NULL: not allocated yet */
     size_t used;               /* bytes in use */
     int users;
 };
@@ -74,10 +74,10 @@ clf_status clf__buffer_create_for(struct clf__buffer **out, struct clf_device *d
 
 /* Returns whether the slab has space for `bytes` more bytes within `limit`. */
 int clf__slab_has_room(const struct clf__slab *slab, size_t bytes, size_t limit);
-/* Reserve space for a buffer in a slab, which then counts it as a user; and create the sub-buffer there. */
+/* Reserve space for a buffer in a slab and count the buffer as a user; create the sub-buffer. */
 void clf__slab_reserve(struct clf__slab *slab, struct clf__buffer *buffer);
 clf_status clf__slab_cut(struct clf__buffer *buffer);
-/* Releases one user; the last one frees the slab. */
+/* Removes one user; without users the slab is freed. */
 void clf__slab_leave(struct clf__slab *slab);
 
 #endif

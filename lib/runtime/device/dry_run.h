@@ -1,7 +1,8 @@
-/* Measures the device memory of an operation by running all of its allocations.
+/* Measures the device memory of an operation by simulating its allocations.
  *
- * During a dry run, buffers are counted, and fail if they do not fit, but have no memory: writes are
- * ignored, reads return zeros, and kernels do not run. Buffers created in a dry run are freed in it. */
+ * During a dry run, buffers count against the device memory, and creation fails if they do not fit, but
+ * they have no memory: writes are ignored, reads return zeros, and kernels do not run. Buffers created in
+ * a dry run must be freed before it ends. */
 #ifndef CLF_DEVICE_DRY_RUN_H
 #define CLF_DEVICE_DRY_RUN_H
 
@@ -19,7 +20,7 @@ struct clf__dry_run {
     size_t slab_used;
 };
 
-/* Frees the device's scratch memory first, because it is allocated on demand. */
+/* Begins a dry run; frees the device's scratch memory first, because it is allocated on demand. */
 void clf__dry_run_begin(struct clf__dry_run *dry_run, struct clf_device *device);
 /* Returns the peak memory of the dry run, without the memory that was in use before. */
 uint64_t clf__dry_run_end(const struct clf__dry_run *dry_run);

@@ -8,7 +8,7 @@ struct clf_device;
 /* Returns nonzero if the device may enqueue persistent launches: no other open device of the process has
  * claimed the same OpenCL device. Does not wait. */
 int clf__device_claim(struct clf_device *device);
-/* Call after all persistent launches have ended. Does nothing if the device has no claim. */
+/* Releases the claim of a device, if it has one. Call after all persistent launches have ended. */
 void clf__device_release(struct clf_device *device);
 
 #endif

@@ -99,8 +99,7 @@ size_t clf__pool_place(const struct clf__pool *pool, const struct clf__buffer *b
     return place;
 }
 
-/* Kernels must not write a mapped buffer meanwhile (OpenCL 1.2, 5.4.3), so each mapped range is a
- * sub-buffer. */
+/* Maps a sub-buffer for each range, because kernels must not write to a mapped buffer (OpenCL 1.2, 5.4.3). */
 clf_status clf__pool_map_range(const struct clf__pool *pool, struct clf__mapped_range *range)
 {
     const struct clf__buffer *whole = pool->chunks[range->chunk]->whole;

@@ -1,5 +1,5 @@
-/* A pool of consecutive buffers in few large chunks, so that clearing them or mapping them to the host
- * takes few operations. */
+/* A pool of consecutive buffers in a few large chunks: clearing them or mapping them to the host takes few
+ * operations. */
 #ifndef CLF_DEVICE_POOL_H
 #define CLF_DEVICE_POOL_H
 
@@ -19,7 +19,7 @@ clf_status clf__pool_reserve(struct clf__buffer **out, struct clf__pool *pool, s
 /* Allocates all reserved buffers and fills them with zeros. */
 clf_status clf__pool_allocate(struct clf__pool *pool, const char *what);
 
-/* Fills the whole pool with zeros again. */
+/* Fills the whole pool with zeros. */
 clf_status clf__pool_clear(const struct clf__pool *pool);
 
 /* Returns the number of floats in all chunks, as passed by clf__pool_visit(). */
@@ -43,15 +43,15 @@ struct clf__mapped_range {
     void *event; /* an OpenCL event: the mapping is complete */
 };
 
-/* Enqueues the mapping after the commands enqueued so far, without waiting. The device must not use the
- * floats until they are unmapped. */
+/* Enqueues the mapping of a range without waiting for it. The device must not use the floats until they
+ * are unmapped. */
 clf_status clf__pool_map_range(const struct clf__pool *pool, struct clf__mapped_range *range);
 /* Sets *out to whether the mapping is complete and the host may access the floats. */
 clf_status clf__pool_is_mapped(int *out, const struct clf__pool *pool, const struct clf__mapped_range *range);
 /* Unmaps a range; later commands see the host's writes. Does nothing if the range is not mapped. */
 clf_status clf__pool_unmap_range(const struct clf__pool *pool, struct clf__mapped_range *range);
 
-/* The buffers stay valid; freeing the last buffer of a chunk frees the chunk. */
+/* Frees the pool. Its buffers stay valid; freeing the last buffer of a chunk frees the chunk. */
 void clf__pool_free(struct clf__pool *pool);
 
 #endif

@@ -11,7 +11,7 @@
 #include "runtime/device/buffer.h"
 #include "runtime/device/device.h"
 
-/* Drivers keep resources for every live event, so their number is limited. */
+/* The limit exists because drivers hold resources for every live event. */
 enum { MOST_PENDING = 4096 };
 
 struct pending {
@@ -86,11 +86,12 @@ static cl_int read_time(cl_ulong *nanoseconds, cl_event event, cl_profiling_info
     return CLF__CL(clGetEventProfilingInfo(event, what, sizeof *nanoseconds, nanoseconds, NULL));
 }
 
-/* Reads the time of a finished command. *is_true: the time is plausible for a command that the host saw
- * finished at `now`. Some drivers report wrong units, constants, or times of commands that have not run. */
+/* Reads the time of a finished command. *is_true: the time is plausible, given that the command had
+ * finished when the host time was `now`. Some drivers report wrong units, constants, or times of commands
+ * that have not run. */
 static cl_int read_seconds(double *seconds, int *is_true, const struct pending *pending, double now)
 {
-    const cl_ulong least_end = 1000; /* ns; device clocks start earlier */
+    const cl_ulong least_end = 1000; /* ns; device clocks have started long before */
     const double most_operations = 1e17, most_bytes = 1e15, shortest = 1e-6, clock_error = 1.1, delay = 1e-4;
     cl_ulong start = 0, end = 0;
     cl_int error = pending->before ? read_time(&start, pending->before, CL_PROFILING_COMMAND_END)
@@ -124,7 +125,7 @@ static void add_time(struct clf_device *device, const struct pending *pending, d
     }
 }
 
-/* Waits for the oldest count events and adds up their times. */
+/* Waits for the `count` oldest events and adds up their times. */
 static clf_status collect(struct clf_device *device, int count)
 {
     struct clf__profile *profile = device->profile;
@@ -133,7 +134,8 @@ static clf_status collect(struct clf_device *device, int count)
     }
     struct pending *pending = profile->pending;
     CLF__TRY(clf__device_flush(device)); /* some drivers do not flush when an event is waited for */
-    cl_int error = CLF__CL(clWaitForEvents(1, &pending[count - 1].event)); /* implies all earlier events */
+    cl_int error = CLF__CL(clWaitForEvents(1, &pending[count - 1].event)); /* also waits for all earlier
+                                                                            * events */
     double now = clf__seconds();
     int done = 0;
     while (done < count && error == CL_SUCCESS) {
@@ -177,8 +179,8 @@ static clf_status add(struct clf_device *device, const char *name, struct clf__c
     int index = 0;
     CLF__TRY(find_entry(&index, profile, name, cost.precision));
     if (profile->pending_count == MOST_PENDING) {
-        CLF__TRY(collect(device, MOST_PENDING / 2)); /* half of the events stay pending, so that the queue
-                                                      * has work */
+        CLF__TRY(collect(device, MOST_PENDING / 2)); /* half of the events stay pending to keep the queue
+                                                      * busy */
     }
     struct clf_kernel_time *entry = &profile->entries[index];
     entry->launches++;

@@ -1,4 +1,4 @@
-/* Time per kernel, from OpenCL events: for code that enqueues commands. */
+/* Measures the time of each kernel with OpenCL events; for code that enqueues commands. */
 #ifndef CLF_DEVICE_PROFILE_H
 #define CLF_DEVICE_PROFILE_H
 
@@ -13,7 +13,7 @@ clf_status clf__profile_create(struct clf__profile **out);
 void clf__profile_free(struct clf__profile *profile); /* NULL is ignored */
 
 /* Returns the event argument for an enqueue call: `event` if profiling, otherwise NULL. Call it directly
- * before the enqueue call: it records the host time, an upper bound for the command's time. */
+ * before the enqueue call: it records the host time, which bounds the command's time. */
 cl_event *clf__profile_slot(struct clf__profile *profile, cl_event *event);
 
 /* Counts a command under its name and adds its time when it has finished; takes ownership of the events.
@@ -22,8 +22,8 @@ cl_event *clf__profile_slot(struct clf__profile *profile, cl_event *event);
 clf_status clf__profile_add(struct clf_device *device, const char *name, struct clf__cost cost,
                             cl_event before, cl_event event);
 
-/* Marks the start of a library call that enqueues several commands and returns the last one's event.
- * *event stays NULL without a profile. */
+/* Marks the start of a library call that enqueues several commands and returns only the event of the last
+ * one. *event stays NULL without a profile. */
 clf_status clf__profile_mark(struct clf_device *device, cl_event *event);
 
 #endif

@@ -21,8 +21,8 @@ static size_t slab_bytes(const struct clf_device *device)
     return bytes < MOST_SLAB_BYTES ? (size_t)bytes / ALIGNMENT * ALIGNMENT : MOST_SLAB_BYTES;
 }
 
-/* Called before the first write, which allocates the pages. If the buffer cannot be mapped, it keeps small
- * pages; if it cannot be unmapped, it is unusable. */
+/* Must be called before the first write, which allocates the pages. If the buffer cannot be mapped, it
+ * keeps small pages; if it cannot be unmapped, it is unusable. */
 static clf_status prefer_large_pages(struct clf__buffer *buffer)
 {
     struct clf_device *device = buffer->device;
@@ -67,7 +67,7 @@ static clf_status create_slab(struct clf__slab **out, struct clf_device *device)
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
     (*out)->users = 1;
     clf_status status =
-        clf__buffer_create_large(&(*out)->whole, device, slab_bytes(device), "room for weights");
+        clf__buffer_create_large(&(*out)->whole, device, slab_bytes(device), "memory for weights");
     if (status != CLF_OK) {
         clf__free(*out);
         *out = NULL;
@@ -150,7 +150,7 @@ clf_status clf__buffer_create_streamed(struct clf__buffer **out, struct clf_devi
     }
     clf_status status = create_shared(out, device, bytes, what, has_room);
     if (status == CLF_DEVICE || status == CLF_DEVICE_MEMORY) {
-        clf__log(CLF_LOG_DEBUG, "weights are stored in separate buffers from now on: %s", clf_last_error());
+        clf__log(CLF_LOG_DEBUG, "weights will be stored in separate buffers: %s", clf_last_error());
         device->has_no_slabs = 1;
         status = create_large(out, device, bytes, what, 1);
     }

@@ -48,10 +48,10 @@ static enum device_class class_of(const struct clf__listed_device *device, const
     return CLASS_OTHER;
 }
 
-/* Criteria for comparing two GPUs, the most important first. */
+/* Criteria for comparing two GPUs, most important first. */
 enum difference { BY_OWN_MEMORY, BY_ARITHMETIC, BY_MEMORY, BY_NOTHING };
 
-/* Returns whether clocks can be compared: every GPU reports one. */
+/* Returns whether clock rates can be compared: every GPU reports one. */
 static int tell_clocks(const struct clf_device_list *list)
 {
     for (int i = 0; i < list->count; i++) {
@@ -119,10 +119,10 @@ static void explain(struct clf__listed_device *device, const struct clf__listed_
     compare_gpus(device, other, has_clocks, &difference);
     if (difference == BY_OWN_MEMORY) {
         snprintf(device->reason, size, "%swhich %s", place,
-                 is_first ? "shares the processor's memory" : "has memory of its own");
+                 is_first ? "shares the processor's memory" : "has its own memory");
     } else if (difference == BY_ARITHMETIC && has_clocks) {
         snprintf(device->reason, size,
-                 "%swhich promises %.3g TFLOP/s, this one %.3g (by compute units and clock)", place,
+                 "%swhich has a peak of %.3g TFLOP/s, this one %.3g (by compute units and clock)", place,
                  others / 1e12, own / 1e12);
     } else if (difference == BY_ARITHMETIC) {
         snprintf(device->reason, size, "%swhich has %.0f lanes, this one %.0f", place, others, own);
@@ -194,10 +194,10 @@ void clf__choice_prefer(struct clf_device_list *list, int index, const double ra
     }
     device->info.candidate_order = 0;
     snprintf(device->reason, sizeof device->reason,
-             "multiplies matrices at %.3g GFLOP/s when measured, and device %d at %.3g", 1e-9 * rates[0],
+             "reached %.3g GFLOP/s in matrix multiplication, and device %d reached %.3g", 1e-9 * rates[0],
              first, 1e-9 * rates[1]);
     snprintf(other->reason, sizeof other->reason,
-             "after device %d, which multiplies matrices at %.3g GFLOP/s when measured, this one at %.3g",
+             "after device %d, which reached %.3g GFLOP/s in matrix multiplication; this one reached %.3g",
              index, 1e-9 * rates[0], 1e-9 * rates[1]);
     device->info.order_reason = device->reason;
     other->info.order_reason = other->reason;
@@ -310,7 +310,7 @@ clf_status clf__choice_select(int *index, const struct clf_device_list *list, co
             const struct clf_device_info *info = &list->devices[i].info;
             unsigned order = (unsigned)info->candidate_order;
             if (fits(info, selector) &&
-                (found < 0 || order < best)) { /* devices that are never a default (-1) come last */
+                (found < 0 || order < best)) { /* devices that are never the default (-1) come last */
                 found = i;
                 best = order;
             }
@@ -333,7 +333,7 @@ static void add_once(int *indices, int *count, int index)
     *count += at == *count;
 }
 
-/* Returns whether the same card is already selected with another driver. */
+/* Returns whether the same card is already selected through another driver. */
 static int has_twin(const int *indices, int count, const struct clf_device_list *list, int index)
 {
     const char *address = list->devices[index].info.pci_address;
@@ -365,7 +365,7 @@ static clf_status select_all(int *indices, int *count, const struct clf_device_l
     return found ? CLF_OK : *selector == '\0' ? clf__choice_nothing(list) : fail_to_fit(list, selector);
 }
 
-/* Processes one item of the list, without surrounding white space. */
+/* Selects the devices of one list item; ignores surrounding white space. */
 static clf_status select_part(int *indices, int *count, const struct clf_device_list *list, char *part)
 {
     size_t length = strlen(part);

@@ -49,7 +49,8 @@ static int ask_flag(const struct clf__listed_device *device, cl_device_info what
     return ask(&flag, sizeof flag, device, what) && flag == CL_TRUE;
 }
 
-/* Reads the PCI address with the Khronos extension or a vendor extension. AMD's extension has no domain. */
+/* Reads the PCI address through the Khronos extension or a vendor extension. AMD's extension has no
+ * domain. */
 static int ask_pci(struct pci *out, const struct clf__listed_device *device, const char *extensions)
 {
     cl_device_pci_bus_info_khr khronos;
@@ -108,7 +109,7 @@ static struct capability ask_capability(const struct clf__listed_device *device,
                                ask_number(device, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, 0)};
 }
 
-/* Returns the number of lanes of a compute unit. */
+/* Returns the number of lanes per compute unit. */
 static unsigned ask_lanes(const struct clf__listed_device *device, const char *extensions)
 {
     if (clf__identity_lists(extensions, "cl_amd_device_attribute_query")) {
@@ -122,7 +123,7 @@ static unsigned ask_lanes(const struct clf__listed_device *device, const char *e
     return clf__quirk_lanes(ask_number(device, CL_DEVICE_VENDOR_ID, 0), nvidia.major, nvidia.minor);
 }
 
-/* Derives these instructions from vendor properties, because OpenCL has no query for them. */
+/* Infers the supported instructions from vendor properties, because OpenCL has no query for them. */
 static void ask_instructions(struct clf__listed_device *device, const char *extensions)
 {
     struct capability nvidia = ask_capability(device, extensions);
@@ -132,7 +133,7 @@ static void ask_instructions(struct clf__listed_device *device, const char *exte
 }
 
 /* Some drivers list the extension but emulate it, several times slower than plain code. The first version
- * of the extension has no query for this. The kernels use dot_acc_sat() of signed bytes. */
+ * of the extension has no query for this. The kernels use dot_acc_sat() on signed bytes. */
 static int ask_fast_dot(const struct clf__listed_device *device, const char *extensions)
 {
     cl_device_integer_dot_product_acceleration_properties_khr fast;
@@ -141,7 +142,7 @@ static int ask_fast_dot(const struct clf__listed_device *device, const char *ext
            fast.accumulating_saturating_signed_accelerated;
 }
 
-/* AMD reports one or two numbers of KiB: total free memory, and the largest block. */
+/* AMD reports one or two sizes in KiB: the total free memory and the largest free block. */
 static uint64_t ask_free_bytes(const struct clf__listed_device *device, const char *extensions)
 {
     size_t kib[2] = {0, 0};
@@ -189,7 +190,7 @@ clf_status clf__identity_read(struct clf__listed_device *device, const char *ext
     return CLF_OK;
 }
 
-/* Parses a complete PCI address without other text. */
+/* Parses a text that consists only of a complete PCI address. */
 static int parse_pci(struct pci *out, const char *text)
 {
     int used = 0;

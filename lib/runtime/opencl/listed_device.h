@@ -1,4 +1,4 @@
-/* The list of devices of the ICD loader, and the choice of one. */
+/* Lists the devices of all OpenCL platforms and chooses among them. */
 #ifndef CLF_OPENCL_LISTED_DEVICE_H
 #define CLF_OPENCL_LISTED_DEVICE_H
 
@@ -12,18 +12,18 @@ struct clf__listed_device {
     struct clf_device_info info; /* owns its strings, except order_reason */
     size_t max_work_group;
     int is_available;
-    int version;            /* version of OpenCL, 10 * major + minor */
+    int version;            /* OpenCL version, 10 * major + minor */
     int c_version;          /* newest OpenCL C version, 10 * major + minor */
     int has_device_atomics; /* device-scope acquire and release, in OpenCL C 3.0 */
     int has_fast_dot;       /* the driver reports accelerated integer dot products of four bytes */
     int has_dp4a;           /* NVIDIA's instruction for dot products of four bytes */
     int has_mma;            /* NVIDIA's matrix instructions for fp16, bf16 and int8 */
-    int has_amd_compiler;   /* AMD's own driver, whose compiler may have matrix instructions */
+    int has_amd_compiler;   /* AMD's own driver, whose compiler may support matrix instructions */
     int has_exact_division; /* has correctly rounded division and square roots */
     uint64_t free_bytes;    /* free memory; 0 if the driver does not report it */
     unsigned float_width;   /* floats in a vector register; 0 if not reported */
-    unsigned lanes;         /* lanes of a compute unit */
-    int order_class;        /* class in choice.c, the best first */
+    unsigned lanes;         /* lanes per compute unit */
+    int order_class;        /* device class of choice.c, best first */
     char reason[256];       /* text of info.order_reason, filled when the list is sorted */
 };
 

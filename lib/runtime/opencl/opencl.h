@@ -1,5 +1,4 @@
-/* Wrappers for OpenCL calls: every call that can fail uses these macros, so that tests can inject
- * failures. */
+/* Wrappers for OpenCL calls: every call that can fail uses these macros, which let tests inject failures. */
 #ifndef CLF_OPENCL_OPENCL_H
 #define CLF_OPENCL_OPENCL_H
 
@@ -13,7 +12,7 @@
 /* Counts a call; returns nonzero if a test makes this call fail. */
 int clf__opencl_fails(void);
 
-/* The error code of an injected failure: drivers return this code for many different reasons. */
+/* The error code of an injected failure, which drivers return for many different reasons. */
 #define CLF__TESTED_ERROR CL_OUT_OF_HOST_MEMORY
 
 /* Wraps a call that returns an error code: cl_int error = CLF__CL(clFinish(queue)). */
@@ -26,8 +25,8 @@ int clf__opencl_fails(void);
 /* Returns the name of an error code, such as "CL_OUT_OF_RESOURCES", or "an unknown error". */
 const char *clf__opencl_error_name(cl_int error);
 
-/* Returns CLF_OK for CL_SUCCESS. Otherwise fails with "<operation>: CL_NAME (-n)" and advice, if the code
- * has a known cause. */
+/* Returns CLF_OK for CL_SUCCESS. Otherwise fails with "<operation>: CL_NAME (-n)", and with advice if the
+ * code has a known cause. */
 clf_status clf__opencl_check(cl_int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

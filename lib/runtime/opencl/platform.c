@@ -49,8 +49,8 @@ static int parse_version(const char *text, const char *prefix)
     return 10 * major + minor;
 }
 
-/* Finds the newest OpenCL C: drivers of 3.0 may keep reporting 1.2 in CL_DEVICE_OPENCL_C_VERSION and list
- * the others separately. */
+/* Finds the newest OpenCL C version: OpenCL 3.0 drivers may still report 1.2 in CL_DEVICE_OPENCL_C_VERSION
+ * and list newer versions separately. */
 static clf_status read_c_version(struct clf__listed_device *device)
 {
     const char *text = NULL;
@@ -135,7 +135,7 @@ static clf_status read_numbers(struct clf__listed_device *device)
     return CLF_OK;
 }
 
-/* Must be called after the versions are read. */
+/* Call after the versions have been read. */
 static clf_status read_atomics(struct clf__listed_device *device)
 {
     const cl_device_atomic_capabilities wanted =
@@ -272,7 +272,7 @@ clf_status clf_device_list_create(struct clf_device_list **out)
     struct clf_device_list *list = *out;
     sigset_t signals;
     pthread_mutex_lock(&one_listing);
-    clf__signals_block(&signals); /* PoCL starts the threads that run its linker */
+    clf__signals_block(&signals); /* PoCL starts threads that run its linker */
     clf_status status = fill(list);
     clf__signals_restore(&signals);
     pthread_mutex_unlock(&one_listing);

@@ -10,7 +10,7 @@ static int names_pocl(const char *text)
 
 /* Several OpenCL runtimes for the same CPU can be installed, and no reported property shows which runs the
  * CPU variants best. The kernels were written for and measured on PoCL, so its devices come first among
- * CPUs. The name of PoCL 3.1 is in the vendor and version of the platform, and in the version of the
+ * CPUs. PoCL 3.1 is identified by the vendor and version of the platform, and by the version of the
  * device. */
 int clf__quirk_is_pocl(const struct clf_device_info *info)
 {
@@ -18,16 +18,15 @@ int clf__quirk_is_pocl(const struct clf_device_info *info)
            names_pocl(info->platform_version) || names_pocl(info->version);
 }
 
-/* PoCL 3.1 counts the users of a kernel's code by the hash of its program and the group size. If two
- * queues run the same program with different numbers of groups, each has separate code but one count, and
- * PoCL aborts ("ref_count > 0"). No reported property shows this; the hash covers the program's text, its
- * options and the device. */
+/* PoCL 3.1 identifies the code of a kernel by the group size and a hash of the program's text, its options
+ * and the device. If two queues run the same program with different numbers of groups, they have separate
+ * code but share one reference count, and PoCL aborts ("ref_count > 0"). No reported property shows this. */
 int clf__quirk_mixes_up_kernels(const struct clf_device_info *info)
 {
     return clf__quirk_is_pocl(info);
 }
 
-/* These two platforms hide their devices depending on settings of the user that OpenCL does not report. */
+/* Two platforms hide their devices depending on user settings that OpenCL does not report. */
 const char *clf__quirk_no_devices(const char *platform_name, const char *platform_vendor,
                                   const char *platform_version)
 {
@@ -41,9 +40,9 @@ const char *clf__quirk_no_devices(const char *platform_name, const char *platfor
     return "";
 }
 
-/* Vendors define compute units differently, and OpenCL does not report their width: On NVIDIA a unit is a
- * multiprocessor of 64 lanes (compute capability 6.0, 7.x and 8.0) or 128 (others from 5.0 on), on Intel
- * an execution unit of 8, on AMD a unit of 64. 512 units of Intel are less than 100 of NVIDIA. */
+/* Vendors define compute units differently, and OpenCL does not report their width: an NVIDIA unit is a
+ * multiprocessor of 64 lanes (compute capability 6.0, 7.x and 8.0) or 128 lanes (others since 5.0), an
+ * Intel unit is an execution unit of 8 lanes, and an AMD unit has 64 lanes. */
 unsigned clf__quirk_lanes(unsigned vendor, unsigned major, unsigned minor)
 {
     switch (vendor) {

@@ -13,7 +13,7 @@
 #include "runtime/program/program.h"
 #include "runtime/tuning/device_key.h"
 
-/* A list is an empty line, then a line for each program: its name, a tab and its defines. */
+/* A list is an empty line, followed by one line per program: its name, a tab and its defines. */
 static const size_t largest_list = (size_t)1 << 20;
 
 /* A failure is ignored here; the later request for the program reports it. */

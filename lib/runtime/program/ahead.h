@@ -1,4 +1,4 @@
-/* Preloads programs from the cache on another thread: those that the same work used last time. */
+/* Preloads, on another thread, the cached programs that the same kind of work used last time. */
 #ifndef CLF_PROGRAM_AHEAD_H
 #define CLF_PROGRAM_AHEAD_H
 
@@ -12,8 +12,8 @@ struct clf__programs_ahead {
     struct clf__task loading; /* owns the table of programs while it runs */
 };
 
-/* Starts to load the programs of a list; `work` is any text that identifies the work. Only the first call
- * for a device has an effect. Failures are ignored, because programs are also loaded on request. */
+/* Starts to load the programs listed for `work`, a text that identifies the kind of work. Only the first
+ * call for a device has an effect. Failures are ignored, because programs are also loaded on request. */
 void clf__programs_ahead_begin(struct clf_device *device, const char *work);
 
 /* Stores the list of used programs if it has grown. A failure is only logged, as a warning. */

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "runtime/device/device.h"
 
-/* Uses the number of a buffer instead of its cl_mem, which a later buffer may reuse. */
+/* Identifies a buffer by its number, because a later buffer may reuse its cl_mem. */
 static uint64_t number_of(const struct clf__argument *argument)
 {
     uint32_t bits = 0;

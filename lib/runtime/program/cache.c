@@ -19,10 +19,10 @@
 #include "runtime/program/program.h"
 #include "runtime/tuning/device_key.h"
 
-/* A file consists of this header, the key, the kernels and the binary. Binaries are executable code, so
- * only files that no other user can write are read. Drivers crash on damaged binaries, so the checksum and
- * the whole key are compared before anything is used. Numbers are in native byte order: binaries are not
- * portable. */
+/* A file consists of this header, the key, the list of kernels and the binary. Binaries are executable
+ * code, so only files that no other user can write are read. Drivers crash on damaged binaries, so the
+ * checksum and the whole key are compared before anything is used. Numbers are in native byte order:
+ * binaries are not portable. */
 struct header {
     char magic[16];
     uint64_t checksum; /* checksum of the rest of the file */
@@ -157,7 +157,8 @@ static clf_status load(struct clf_device *device, struct clf__program *program, 
         status = use_file(device, program, path, &header, bytes);
     }
     if (status == CLF_OK) {
-        utimensat(AT_FDCWD, path, NULL, 0); /* mark as used; if this fails, the file is only removed sooner */
+        utimensat(AT_FDCWD, path, NULL, 0); /* mark as used; if this fails, the file may be removed too
+                                             * early */
     }
     clf__free(bytes);
     return status;
@@ -201,9 +202,9 @@ int clf__program_cache_has(const struct clf__kernel *kernel)
     return 0;
 }
 
-/* Lists the kernels that ran, now or when the file was written, each name between newlines. PoCL compiles a
- * kernel when it first runs, and a binary contains the kernels compiled by then. *grew: the list has a
- * kernel that the file lacks. */
+/* Lists the kernels that have run, in this process or before the file was written, each name enclosed in
+ * newlines. PoCL compiles a kernel when it first runs, and a binary contains only the kernels compiled by
+ * then. *grew: the list has a kernel that the file lacks. */
 static clf_status list_kernels(char **out, int *grew, const struct clf__programs *programs,
                                const struct clf__program *program)
 {
@@ -307,8 +308,8 @@ static clf_status write_file(struct clf_device *device, const struct clf__progra
     return status;
 }
 
-/* Announces the write, because it is slow: to return a binary, PoCL compiles every kernel again for any
- * work-group size. */
+/* Announces the write, which is slow: to return a binary, PoCL recompiles every kernel for any work-group
+ * size. */
 static void tell_end(struct clf_device *device)
 {
     if (!device->programs->cache.has_told_end) {

@@ -47,8 +47,8 @@ static int is_program(const char *name)
 }
 
 /* Returns whether this is a temporary file "NAME.bin.PID-COUNT.tmp", or ".list.", of a process that no
- * longer exists (see clf__temporary_path()). PIDs are reused, so files older than a day count as well. If a
- * process in another container or on another machine loses its file, it only compiles again. */
+ * longer exists (see clf__temporary_path()). PIDs are reused, so any file older than a day counts as well.
+ * A process in another container or on another machine that loses its file merely recompiles. */
 static int is_stray(const char *name, const struct stat *about)
 {
     const char *rest = after_program(name);

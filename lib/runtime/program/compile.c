@@ -62,7 +62,8 @@ clf_status clf__program_compile(cl_program *out, struct clf_device *device,
         CLF__CL_CREATE(&error, clCreateProgramWithSource(device->context, 1, &source, NULL, &error));
     CLF__TRY(clf__opencl_check(error, "creating program %s on device %s", program->name, device->label));
     error = CLF__CL(clBuildProgram(built, 1, &device->id, program->options, NULL, NULL));
-    /* On a signal, LLVM deletes the files that it is writing, so that the build may fail. */
+    /* An interrupt has priority over the error: on a signal, LLVM deletes the files that it is writing, so
+     * the build may fail. */
     clf_status status = clf__interrupt_check();
     if (status == CLF_OK && error != CL_SUCCESS) {
         status = build_failed(device, program, built, error);

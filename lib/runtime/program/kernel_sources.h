@@ -4,7 +4,7 @@
 
 struct clf__kernel_source {
     const char *name; /* file name without extension, unique: "softmax" */
-    const char *path; /* below cl/: "rows/softmax.cl"; for the headers shared with C, below lib/ */
+    const char *path; /* relative to cl/: "rows/softmax.cl"; for headers shared with C, relative to lib/ */
     const char *text;
 };
 

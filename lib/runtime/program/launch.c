@@ -89,7 +89,7 @@ static clf_status fail_launch(const struct clf_device *device, struct clf__kerne
 {
     int is_size = error == CL_INVALID_WORK_GROUP_SIZE || error == CL_INVALID_WORK_ITEM_SIZE;
     if (launch->exceeds != NULL && (is_size || error == CL_OUT_OF_RESOURCES)) {
-        kernel->most_items = groups->items - 1; /* so that the next launch skips it */
+        kernel->most_items = groups->items - 1; /* reject such groups in later launches */
         *launch->exceeds = 1;
         return CLF_OK;
     }
@@ -113,8 +113,8 @@ clf_status clf__launch_check(int *exceeds, struct clf_device *device, const stru
     return CLF_OK;
 }
 
-/* PoCL compiles a kernel when it first runs. Waits for such a kernel: after an interrupt, kernels that were
- * enqueued could not be cancelled and would be compiled one after another. */
+/* PoCL compiles a kernel when it first runs. Waits for that run: after an interrupt, kernels already
+ * enqueued could not be cancelled and would all be compiled first. */
 static clf_status wait_for_compilation(struct clf_device *device, struct clf__kernel *kernel)
 {
     int is_first = !kernel->has_run;

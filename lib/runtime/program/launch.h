@@ -46,7 +46,7 @@ struct clf__argument {
 /* A kernel of one variant with its work-groups. */
 struct clf__grid {
     const char *kernel; /* "softmax_forward_cpu"; NULL: this variant does not exist */
-    size_t groups[3];   /* work-groups; zero counts as one: the caller skips empty launches */
+    size_t groups[3];   /* work-groups; zero counts as one, because the caller skips empty launches */
     size_t local[3];    /* work-items per group; zero: one in the CPU variant, CLF__GROUP in the GPU
                          * variant */
 };
@@ -59,8 +59,8 @@ struct clf__grid {
 #define CLF__ARGUMENTS(array) .arguments = (array), .argument_count = sizeof(array) / sizeof *(array)
 /* clang-format on */
 
-/* One launch. The program is the file of cl/ with this name (after cl/include/prelude.cl) built with
- * `defines`; it is compiled once per device and kept. */
+/* One launch. The program is cl/include/prelude.cl followed by the file of this name in cl/, built with
+ * `defines`; it is compiled once per device. */
 struct clf__launch {
     const char *program;       /* "softmax" */
     const char *defines;       /* "-DHEAD_WIDTH=64", or NULL */

@@ -52,7 +52,7 @@ static struct clf__program *find_program(const struct clf__programs *programs, c
     return NULL;
 }
 
-/* Takes ownership of a program, also on failure. */
+/* Takes ownership of a program, even on failure. */
 static clf_status keep_program(struct clf__programs *programs, struct clf__program *program,
                                clf_status status)
 {

@@ -7,7 +7,7 @@
 
 #define INCLUDE "#include \""
 
-enum { MOST_DEPTH = 8 }; /* limit of nested includes, which ends cycles */
+enum { MOST_DEPTH = 8 }; /* maximum depth of nested includes; stops cycles */
 
 static const struct clf__kernel_source *find_program(const struct clf__programs *programs, const char *name)
 {

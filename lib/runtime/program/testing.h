@@ -14,7 +14,7 @@ clf_status clf__program_add_source(struct clf_device *device, const char *name, 
 #define CLF__ON_BOTH(...) .cpu = { __VA_ARGS__ }, .gpu = { __VA_ARGS__ }
 /* clang-format on */
 
-/* Counts the device's programs that were compiled, and those that were loaded from the cache. */
+/* Counts the programs of the device that were compiled and the programs that were loaded from the cache. */
 void clf__program_counts(const struct clf_device *device, int *built, int *loaded);
 
 #endif

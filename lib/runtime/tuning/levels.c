@@ -19,9 +19,9 @@ enum { VNNI_256 = CLF__AVX2 | CLF__DOT_INT8_256, VNNI_512 = CLF__AVX512 | CLF__D
     }
 #define OF_GPU 8, 6, CLF__INT8_FLOAT
 
-/* From the lowest level to the best. Six rows of two vectors and their operands fill the sixteen registers
- * of AVX2; eight rows keep wide registers busy. On Arm a vector takes two of the thirty-two registers, so
- * six rows fill them as well. */
+/* In ascending order. Six rows of two vectors and their operands fill the 16 registers of AVX2; AVX-512,
+ * with 32 registers, uses eight rows. On Arm a vector takes two of the 32 registers, so six rows fill them
+ * as well. */
 static const struct clf__level levels[] = {
     {CLF_INSTRUCTIONS_PORTABLE, 0, 8, 6, CLF__INT8_FLOAT, NO_MATRIX},
     {CLF_INSTRUCTIONS_PORTABLE, CLF__WIDE, 16, 8, CLF__INT8_FLOAT, NO_MATRIX},

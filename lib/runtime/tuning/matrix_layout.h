@@ -3,8 +3,8 @@
 #ifndef CLF_TUNING_MATRIX_LAYOUT_H
 #define CLF_TUNING_MATRIX_LAYOUT_H
 
-/* Words of 16 bytes in a slice of a row, halves in a word, slices in a chunk of a sum, and inputs in a
- * slice of weights of a precision. */
+/* 16-byte words per slice of a row, halves per word, slices per chunk of a sum, and inputs per slice for
+ * each precision. */
 #define CLF__SLICE_WORDS              4
 #define CLF__WORD_HALVES              8
 #define CLF__CHUNK_SLICES             16

@@ -36,18 +36,18 @@ const struct clf__tunable_info clf__tunables[CLF__TUNABLE_COUNT] = {
     CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST, 3),
     CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED, 3),
     CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_EMULATED, 2),
-    /* GEMM of the CPU variant: groups per core, and the maximum KiB of the operand of a group; see
+    /* GEMM of the CPU variant: groups per core, and the maximum size of a group's operand in KiB; see
      * clf__cpu_rows_per_group(). */
     {"cpu_groups", NULL, NULL, 8, 1, 64, {2, 4, 8, 16}, 4},
     {"cpu_operand_kib", NULL, NULL, 256, 16, 16384, {128, 256, 512, 1024}, 4},
-    /* GEMM of the GPU variant: up to this many rows use native kernels even with CLBlast. */
+    /* GEMM of the GPU variant: up to this many rows, native kernels are used even with CLBlast. */
     {"row_major_rows", NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
-    /* The default of --batch-tokens for the GPU variant; 0: by the compute units. */
+    /* The default of --batch-tokens for the GPU variant; 0: depends on the number of compute units. */
     {"batch_tokens", NULL, NULL, 0, 0, 1 << 20, {0, 2048, 4096, 8192, 65536, 131072}, 6},
-    /* GEMM of the GPU variant: up to this many rows use the kernel for few rows even if there are many
-     * tiles. */
+    /* GEMM of the GPU variant: up to this many rows, the kernel for few rows is used even if there are
+     * many tiles. */
     SKINNY_ROWS("fp32"), SKINNY_ROWS("fp16"), SKINNY_ROWS("bf16"), SKINNY_ROWS("int8"),
-    /* Decoding steps of up to this many rows run whole layers in one launch. */
+    /* Decoding steps with up to this many rows run whole layers in one launch. */
     STEP_ROWS("fp32"), STEP_ROWS("fp16"), STEP_ROWS("bf16"), STEP_ROWS("int8"),
 };
 /* clang-format on */
@@ -264,7 +264,8 @@ clf_status clf__tuning_load(struct clf__tuning *out, int *is_tuned, const struct
         clf__tuning_file_free(&file);
     }
     if (*is_tuned) {
-        clf__log(CLF_LOG_INFO, "device %d \"%s\" is tuned by %s", info->index, info->name, path);
+        clf__log(CLF_LOG_INFO, "device %d \"%s\": using tuned settings from %s", info->index, info->name,
+                 path);
     }
     clf__free(path);
     return status;

@@ -33,7 +33,7 @@ enum { CLF__TUNABLE_CANDIDATES = 6 };
 struct clf__tunable_info {
     char name[24];
     const char *variable;     /* environment variable of a choice; NULL for a number */
-    const char *const *words; /* words of a choice, ended by NULL; NULL for a number */
+    const char *const *words; /* words of a choice, terminated by NULL; NULL for a number */
     int standard;             /* the default value */
     int least, most;
     int candidates[CLF__TUNABLE_CANDIDATES]; /* values to measure, including the default */
@@ -44,7 +44,7 @@ extern const struct clf__tunable_info clf__tunables[CLF__TUNABLE_COUNT];
 struct clf__tuning clf__tuning_standard(void);
 int clf__tuning_is_standard(const struct clf__tuning *tuning);
 
-/* The contents of a tuning file: parameters, each with a note on its origin. */
+/* The contents of a tuning file: parameters, each with a note about its origin. */
 struct clf__tuning_file {
     struct clf__tuning tuning; /* default values unless set */
     int is_set[CLF__TUNABLE_COUNT];

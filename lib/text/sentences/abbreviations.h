@@ -31,5 +31,7 @@ int clf__word_is_title(const struct clf__sentence_word *word, const struct clf__
 int clf__word_is_unit(const struct clf__sentence_word *word);
 /* Returns whether a word is an abbreviated month of any language. */
 int clf__word_is_short_month(const struct clf__sentence_word *word);
+/* Returns whether a word is an abbreviated weekday of Romance languages, and not also a month. */
+int clf__word_is_weekday(const struct clf__sentence_word *word);
 
 #endif

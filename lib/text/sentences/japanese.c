@@ -1,5 +1,7 @@
 #include "text/sentences/japanese.h"
 
+#include <string.h>
+
 static int begins_with_any(const struct clf__passage *passage, size_t at, const char *const *words)
 {
     int found = 0;
@@ -53,7 +55,7 @@ int clf__japanese_reports(const struct clf__passage *passage, size_t at)
     static const char *const verbs[] = {"言っ",   "言う",   "叫ん", "叫び", "聞い",   "聞く",
                                         "尋ね",   "たずね", "答え", "呟",   "つぶや", "囁",
                                         "ささや", "念を押", "怒鳴", NULL};
-    enum clf__mark mark = CLF__MARK_LETTER;
+    enum clf__mark mark = clf__mark_at(passage, at, NULL);
     for (size_t end = at, next; end - at < BYTES && (clf__mark_is_word(mark) || mark == CLF__MARK_COMMA);
          end = next) {
         if (begins_with_any(passage, end, verbs) && !begins_with_any(passage, end, silent)) {
@@ -63,4 +65,40 @@ int clf__japanese_reports(const struct clf__passage *passage, size_t at)
         mark = clf__mark_at(passage, next, NULL);
     }
     return 0;
+}
+
+int clf__japanese_narrates(const struct clf__passage *passage, size_t quotation)
+{
+    enum { BYTES = 30 };
+    static const char *const persons[] = {
+        "彼",   "彼女", "彼ら", "私",   "僕",   "俺",       "わたし", "ぼく", "男",   "女",
+        "少年", "少女", "二人", "三人", "母",   "父",       "兄",     "姉",   "弟",   "妹",
+        "祖母", "祖父", "先生", "老人", "老婆", "子供たち", "店員",   "医者", "警官", "社長",
+        "部長", "課長", "さん", "君",   "くん", "ちゃん",   "氏",     "夫",   "妻",   NULL};
+    static const char *const topics[] = {"は", "が", "も", NULL};
+    int32_t opening = clf__char_at(passage, quotation, NULL);
+    size_t at = clf__japanese_skip_quotations(passage, quotation), end = at;
+    if ((opening != 0x300c && opening != 0x300e) || at == quotation ||
+        clf__japanese_particle(passage, at, 1) || clf__japanese_reports(passage, at)) {
+        return 0;
+    }
+    for (size_t next; end - at < BYTES && clf__mark_at(passage, end, &next) == CLF__MARK_LETTER; end = next) {
+        for (const char *const *person = persons; *person != NULL; person++) {
+            if (clf__begins_with(passage, end, *person) &&
+                begins_with_any(passage, end + strlen(*person), topics)) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+int clf__japanese_repeats(const struct clf__passage *passage, size_t start, size_t end)
+{
+    enum { BYTES = 40 };
+    size_t size = end - start;
+    return size <= BYTES && passage->size - end >= size &&
+           memcmp(passage->text + start, passage->text + end, size) == 0 &&
+           clf__mark_at(passage, end + size, NULL) == CLF__MARK_LETTER &&
+           clf__japanese_particle(passage, end + size, 0);
 }

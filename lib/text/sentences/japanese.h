@@ -15,4 +15,12 @@ size_t clf__japanese_skip_quotations(const struct clf__passage *passage, size_t 
 /* Returns whether the words after a Japanese quotation name the speaker: 「誰？」彼は聞いた。 */
 int clf__japanese_reports(const struct clf__passage *passage, size_t at);
 
+/* Returns whether a sentence about a person begins after the quotations from an offset on, which have no mark
+ * at their end: 「雨か」彼は空を見上げた. */
+int clf__japanese_narrates(const struct clf__passage *passage, size_t quotation);
+
+/* Returns whether the sentence [start, end) is a cry that is repeated and then quoted:
+ * すごい!すごい!と言った. */
+int clf__japanese_repeats(const struct clf__passage *passage, size_t start, size_t end);
+
 #endif

@@ -26,7 +26,7 @@ int clf__word_is_in(const char *list, const char *word);
 int clf__word_is_listed(const char *list, const char *word);
 
 /* Returns whether a word is an initial after an elided article: "d'A". */
-int clf__word_is_elided_initial(const struct clf__sentence_word *word);
+int clf__word_is_elided_initial(const struct clf__passage *passage, const struct clf__sentence_word *word);
 
 /* Returns whether a word commonly begins a sentence and is not a name. */
 int clf__word_is_starter(const struct clf__passage *passage, const struct clf__sentence_word *word);
@@ -38,6 +38,16 @@ int clf__word_is_label(const struct clf__sentence_word *word, const struct clf__
 int clf__word_precedes_ordinal(const struct clf__sentence_word *word);
 /* Returns whether a word is a German month, in full or abbreviated. */
 int clf__word_is_german_month(const struct clf__sentence_word *word);
+/* Returns whether a word is a German noun that is counted by ordinal numbers: "4. Stock". */
+int clf__word_is_german_rank(const struct clf__sentence_word *word);
+/* Returns whether a word has the ending of a Russian surname. */
+int clf__word_is_russian_surname(const struct clf__sentence_word *word);
+/* Returns whether a word after a number says how often: "3 times". */
+int clf__word_is_frequency(const struct clf__sentence_word *word);
+/* Returns whether a word is "and" or "or". */
+int clf__word_joins(const struct clf__sentence_word *word);
+/* Returns whether a word is a common finite verb: "is". */
+int clf__word_is_finite(const struct clf__sentence_word *word);
 /* Returns whether a word is a name that ends with an exclamation mark: "Yahoo! JAPAN". Interjections are such
  * names unless they begin the sentence: "the magazine Jump! Media". */
 int clf__word_is_exclaimed(const struct clf__sentence_word *word, int is_first);

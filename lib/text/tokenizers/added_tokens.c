@@ -228,7 +228,7 @@ static clf_status merge_own(struct clf__token_list *out, const struct clf__own_t
     int marks = own->tokens->marks[out->count];
     int may_go = (marks & CLF__TOKEN_SPARE) != 0 || out->count >= own->fixed;
     if (token == NULL) {
-        int has_moved = may_go && has_text(added, text); /* an added token gives the text another id */
+        int has_moved = may_go && has_text(added, text); /* an added token assigns another id to the text */
         return has_moved ? add_spare(out) : clf__token_list_add(out, text, strlen(text), marks);
     }
     if (strcmp(token->text, text) != 0) {

@@ -34,7 +34,7 @@ void clf__added_tokens_free(struct clf__added_tokens *added);
 int clf__added_token_marks(const json_t *token);
 
 /* Calls `function` for each special token in tokenizer_config.json and special_tokens_map.json. `marks` holds
- * the flags in the file besides CLF__TOKEN_FOUND and CLF__TOKEN_SPECIAL. */
+ * the flags set in the file; CLF__TOKEN_FOUND and CLF__TOKEN_SPECIAL are implied. */
 void clf__added_tokens_named(const struct clf__added_tokens *added,
                              void (*function)(void *user, const char *text, int marks), void *user);
 

@@ -105,8 +105,8 @@ clf_status clf__languages_collect(struct clf__languages *out, const struct clf__
     return CLF_OK;
 }
 
-/* Returns the macrolanguage of a member code (ISO 639-3): multilingual models name the most spoken member,
- * users the macrolanguage. */
+/* Returns the macrolanguage of a member code (ISO 639-3): multilingual models name the most widely spoken
+ * member, but users name the macrolanguage. */
 static const char *whole_of(const char *member)
 {
     static const char *const pairs[][2] = {
@@ -134,7 +134,7 @@ static struct parts parts_of(const char *code)
     char whole[MAX_CODE] = {0};
     size_t length = strcspn(code, "-_");
     if (length >= sizeof whole || strlen(code) >= sizeof parts.rest) {
-        return parts; /* too long for a language code: matches nothing */
+        return parts; /* too long for a language code, so it matches nothing */
     }
     memcpy(whole, code, length);
     UErrorCode error = U_ZERO_ERROR;

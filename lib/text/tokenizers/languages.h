@@ -1,4 +1,4 @@
-/* Languages of a multilingual model, by the model's codes and by short codes. */
+/* The languages of a multilingual model, found by the model's codes or by short codes. */
 #ifndef CLF_TEXT_LANGUAGES_H
 #define CLF_TEXT_LANGUAGES_H
 
@@ -26,7 +26,7 @@ clf_status clf__languages_collect(struct clf__languages *out, const struct clf__
 void clf__languages_free(struct clf__languages *languages);
 
 /* Finds a language by the model's own code, in any letter case, or by a short code (pt for por_Latn, zh-Hant
- * for zho_Hant) if it is unambiguous. CLF_BAD_ARGUMENT: the message suggests similar codes. */
+ * for zho_Hant) if it is unambiguous. Returns CLF_BAD_ARGUMENT with a message that suggests similar codes. */
 clf_status clf__languages_find(const struct clf__language **out, const struct clf__languages *languages,
                                const char *wanted);
 

@@ -13,8 +13,8 @@ struct clf__word_ids {
 /* Reads the ids of the special words of a vocabulary. */
 clf_status clf__marian_word_ids(struct clf__word_ids *out, const char *path);
 
-/* Creates a tokenizer from two vocabularies, which may be one file. CLF_FORMAT if the size of a vocabulary
- * differs from the options. */
+/* Creates a tokenizer from two vocabularies, which may be one file. Returns CLF_FORMAT if the size of a
+ * vocabulary differs from the options. */
 clf_status clf__tokenizer_load_marian(struct clf__tokenizer **out, const char *source_words,
                                       const char *target_words, const struct clf__tokenizer_options *options);
 

@@ -113,15 +113,15 @@ clf_status clf__speech_encode(struct clf__ids *ids, const struct clf__tokenizer 
 {
     struct clf__ids own = {0};
     clf_status status = clf__tokenizer_encode(tokenizer, &own, text, strlen(text), 1, 0);
-    for (int i = 0; i + 1 < own.count && status == CLF_OK; i++) { /* without the end token */
+    for (int i = 0; i + 1 < own.count && status == CLF_OK; i++) { /* skips the end token */
         status = clf__ids_append(ids, own.data[i]);
     }
     clf__ids_free(&own);
     return status;
 }
 
-/* Adds the token of a symbol with and without a space before it, if it is a single token; with takes_first,
- * its first token in any case. */
+/* Adds the token of a symbol, with or without a space before it, if the symbol is a single token; with
+ * takes_first, adds the first token in any case. */
 static clf_status add_sign(struct clf__ids *ids, const struct clf__tokenizer *tokenizer, const char *space,
                            const char *sign, int takes_first)
 {

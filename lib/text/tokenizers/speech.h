@@ -12,13 +12,13 @@ struct clf__speech_tokens {
     int languages; /* number of language ids after `start` */
 };
 
-/* Finds the special tokens. CLF_UNSUPPORTED names the token that the tokenizer lacks. */
+/* Finds the special tokens. Returns CLF_UNSUPPORTED naming the token that the tokenizer lacks. */
 clf_status clf__speech_tokens_find(struct clf__speech_tokens *out, const struct clf__tokenizer *tokenizer,
                                    const char *folder);
 
 /* Returns the code of a language id, such as "en"; the caller frees it. */
 clf_status clf__speech_language_code(char **out, const struct clf__tokenizer *tokenizer, int32_t id);
-/* Returns the id of a language code, or -1. The model may have no row for a language that was added after the
+/* Returns the id of a language code, or -1. The model may lack a row for a language that was added after the
  * other special tokens. */
 int32_t clf__speech_language_id(const struct clf__speech_tokens *tokens,
                                 const struct clf__tokenizer *tokenizer, const char *code);

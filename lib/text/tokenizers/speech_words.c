@@ -32,7 +32,7 @@ static const char *skip_characters(const char *text, size_t count)
 }
 
 /* Returns whether a text ends at a character boundary: it has no U+FFFD, or the whole text has it at the same
- * position. `rest` is the whole text from there on. */
+ * position. `rest` is the whole text from the start of `text`. */
 static int is_whole(const char *text, const char *rest)
 {
     const char *broken = strstr(text, BROKEN);

@@ -17,7 +17,7 @@ struct clf__speech_words {
 int clf__speech_is_spaceless(const char *language);
 
 /* Groups text ids into words at spaces and symbols, or at every character for a language without spaces. An
- * incomplete last character is left out together with the word before it, which has no end. *out is set on
+ * incomplete last character is omitted together with the word before it, whose end is unknown. *out is set on
  * failure too. */
 clf_status clf__speech_words_split(struct clf__speech_words *out, const struct clf__speech_tokens *tokens,
                                    const struct clf__tokenizer *tokenizer, const int32_t *ids, int count,

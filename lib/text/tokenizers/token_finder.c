@@ -106,7 +106,7 @@ static int is_word(UChar32 character)
                               u_hasBinaryProperty(character, UCHAR_JOIN_CONTROL));
 }
 
-/* Returns the start of the character of valid UTF-8 that ends at `at`. */
+/* Returns the start of the character that ends at `at` in valid UTF-8. */
 static size_t previous(const char *text, size_t at)
 {
     do {
@@ -151,7 +151,7 @@ static void take_spaces(struct clf__token_match *match, int marks, const char *t
     }
 }
 
-/* Returns the longest added token that the text begins with. */
+/* Returns the longest added token at the beginning of a text. */
 static const struct clf__finder_token *token_at(const struct clf__token_finder *found, const char *text,
                                                 size_t size)
 {
@@ -161,7 +161,7 @@ static const struct clf__finder_token *token_at(const struct clf__token_finder *
         return NULL;
     }
     int low = found->first[byte], high = found->first[byte + 1];
-    while (low < high) { /* ends after the last token that does not sort after the text */
+    while (low < high) { /* ends just after the last token that sorts at or before the text */
         int middle = low + (high - low) / 2;
         const struct clf__finder_token *token = &found->items[middle];
         int order = memcmp(token->text, text, token->size < size ? token->size : size);
@@ -172,7 +172,7 @@ static const struct clf__finder_token *token_at(const struct clf__token_finder *
     if (low == found->first[byte]) {
         return NULL;
     }
-    /* All tokens that the text begins with are prefixes of this one. */
+    /* All tokens at the beginning of the text are prefixes of this one. */
     const struct clf__finder_token *last = &found->items[low - 1];
     size_t common = 0;
     while (common < last->size && common < size && last->text[common] == text[common]) {

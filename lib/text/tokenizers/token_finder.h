@@ -18,9 +18,9 @@ struct clf__finder_token {
     int shorter; /* index of the longest other token that is a prefix of this one, or -1 */
 };
 
-/* A set of tokens to find; zero-initialise to an empty set. */
+/* A set of tokens to find; empty when zero-initialised. */
 struct clf__token_finder {
-    struct clf__finder_token *items; /* sorted by bytes; of equal texts, the lower id last */
+    struct clf__finder_token *items; /* sorted by bytes; among equal texts, the lower id is last */
     int count, capacity;
     int first[256 + 1];             /* index of the first item for each first byte */
     uint64_t pairs[(1 << 16) / 64]; /* one bit for each pair of first two bytes */
@@ -39,7 +39,7 @@ struct clf__token_match {
     int32_t id;
 };
 
-/* Finds the leftmost token at or after `from`, the longest of those that begin there; returns 0 if none. */
+/* Finds the leftmost token at or after `from`, preferring the longest; returns 0 if there is none. */
 int clf__token_finder_next(const struct clf__token_finder *found, struct clf__token_match *out,
                            const char *text, size_t size, size_t from);
 

@@ -20,7 +20,8 @@ clf_status clf__token_list_add(struct clf__token_list *tokens, const char *token
 {
     if (tokens->count > INT_MAX / 2 || memchr(token, '\0', length) != NULL) {
         return clf__fail(CLF_FORMAT, "token %d %s", tokens->count,
-                         tokens->count > INT_MAX / 2 ? "is one too many" : "contains a NUL byte");
+                         tokens->count > INT_MAX / 2 ? "exceeds the maximum number of tokens"
+                                                     : "contains a NUL byte");
     }
     CLF__TRY(clf__grow(&tokens->marks, tokens->count, &tokens->capacity, sizeof *tokens->marks));
     CLF__TRY(clf__grow_to(&tokens->text, tokens->bytes + length + 1, &tokens->bytes_capacity, 1));

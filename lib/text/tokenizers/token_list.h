@@ -9,7 +9,7 @@
 
 /* Flags of a token. */
 enum {
-    CLF__TOKEN_SPECIAL = 1,  /* left out when tokens are joined to text */
+    CLF__TOKEN_SPECIAL = 1,  /* omitted when tokens are joined into text */
     CLF__TOKEN_FOUND = 2,    /* found verbatim in text before segmentation */
     CLF__TOKEN_LANGUAGE = 4, /* names a language */
     CLF__TOKEN_LSTRIP = 8,   /* absorbs adjacent white space */
@@ -20,7 +20,7 @@ enum {
     CLF__TOKEN_SPARE = 256,      /* a row of the model without a token: never generated */
 };
 
-/* Maximum number of model rows without a token: every step bans them. */
+/* Maximum number of model rows without a token, which every step bans. */
 enum { CLF__MOST_SPARE = 1 << 16 };
 
 /* A list of tokens; zero-initialise. */
@@ -32,7 +32,7 @@ struct clf__token_list {
 };
 void clf__token_list_free(struct clf__token_list *tokens);
 
-/* Append `length` bytes without NUL, or a formatted token. */
+/* Append a token of `length` bytes without NUL, or a formatted token. */
 clf_status clf__token_list_add(struct clf__token_list *tokens, const char *token, size_t length, int marks);
 clf_status clf__token_list_format(struct clf__token_list *tokens, int marks, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -164,7 +164,7 @@ static clf_status add_ids(struct clf__ids *ids, const int32_t *added)
     return CLF_OK;
 }
 
-/* Returns whether the ids already end with `added`, because CTranslate2 users write the end token. */
+/* Returns whether the ids already end with `added`: CTranslate2 users write the end token themselves. */
 static int ends_with(const struct clf__ids *ids, const int32_t *added)
 {
     int count = 0;
@@ -184,7 +184,7 @@ static clf_status add_source(const struct clf__tokenizer *tokenizer, const struc
                                                                  : add_ids(sink->ids, framing->behind);
 }
 
-/* Encodes a source with the word of the framing before it. */
+/* Encodes a source after the framing's word. */
 static clf_status add_worded_source(const struct clf__tokenizer *tokenizer,
                                     const struct clf__framing *framing, struct sink *sink, const char *text,
                                     size_t size, int is_tokenized)
@@ -244,7 +244,7 @@ clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct 
     return status;
 }
 
-/* Returns whether text omits an id; as in transformers, models treat the unknown token as special. */
+/* Returns whether decoded text omits an id. As in transformers, models treat the unknown token as special. */
 static int is_omitted(const struct clf__tokenizer *tokenizer, int32_t id, int is_tokenized)
 {
     const struct clf__tokenizer_options *options = &tokenizer->options;

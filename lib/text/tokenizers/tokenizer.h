@@ -1,4 +1,4 @@
-/* Encodes text to ids and decodes ids to text with the files of a model folder. */
+/* Encodes text as ids and decodes ids to text with the files of a model folder. */
 #ifndef CLF_TEXT_TOKENIZER_H
 #define CLF_TEXT_TOKENIZER_H
 
@@ -11,7 +11,7 @@ struct clf__token_list;
 struct clf__segmenter;
 struct clf__tokenizer;
 
-/* Value of source_end_id: the tokenizer class frames sources, and the model's configuration does not. */
+/* Value of source_end_id if the tokenizer class, not the model's configuration, frames sources. */
 enum { CLF__FRAMED_BY_CLASS = -2 };
 
 /* Tokenizer settings from the model's configuration. */
@@ -26,12 +26,11 @@ struct clf__tokenizer_options {
 };
 
 /* Loads the files of the class in tokenizer_config.json (text/tokenizers/classes/class.h), or vocab.json,
- * target_vocab.json and the segmenter's files. A vocab.json must hold the ids 0 .. size-1 once each. Rows
- * without a token are special; encoding a token without a row is CLF_TEXT. */
+ * target_vocab.json and the segmenter's files. A vocab.json must contain each of the ids 0 .. size-1 exactly
+ * once. Rows without a token are special; encoding a token without a row fails with CLF_TEXT. */
 clf_status clf__tokenizer_load(struct clf__tokenizer **out, const char *folder,
                                const struct clf__tokenizer_options *options);
-/* clf__tokenizer_load() for a file of openai/whisper, whose name ends in .tiktoken
- * (text/tokenizers/json/tiktoken.h). */
+/* clf__tokenizer_load() for a .tiktoken file of openai/whisper (text/tokenizers/json/tiktoken.h). */
 clf_status clf__tokenizer_load_tiktoken(struct clf__tokenizer **out, const char *folder, const char *name,
                                         const struct clf__tokenizer_options *options);
 /* clf__tokenizer_load() for a Whisper vocabulary in a folder (text/tokenizers/json/tiktoken.h). */
@@ -52,7 +51,7 @@ struct clf__framing {
 };
 
 /* Creates the framing for two languages by code or short code; NULL: the folder's source language, no target
- * language. CLF_BAD_ARGUMENT: the model lacks the language or does not take one. */
+ * language. Returns CLF_BAD_ARGUMENT if the model lacks the language or does not take one. */
 clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__tokenizer *tokenizer,
                                 const char *source_language, const char *target_language);
 /* Returns the number of ids around a source; a source with no other ids is empty. */
@@ -65,7 +64,7 @@ const char *clf__tokenizer_language(const struct clf__tokenizer *tokenizer, int 
 const char *clf__tokenizer_source_language(const struct clf__tokenizer *tokenizer);
 const char *clf__tokenizer_target_language(const struct clf__tokenizer *tokenizer);
 int clf__tokenizer_is_language(const struct clf__tokenizer *tokenizer, int32_t id);
-/* Returns whether the start of a target must name its language. */
+/* Returns whether a target must start with its language. */
 int clf__tokenizer_needs_target(const struct clf__tokenizer *tokenizer);
 /* Returns the name of the class, or NULL. */
 const char *clf__tokenizer_class_name(const struct clf__tokenizer *tokenizer);
@@ -89,18 +88,18 @@ void clf__tokenizer_sizes(const struct clf__tokenizer *tokenizer, int *source, i
 /* Returns the segmenter of the target. */
 const struct clf__segmenter *clf__tokenizer_segmenter(const struct clf__tokenizer *tokenizer);
 
-/* Encodes a line; replaces *ids. A source is framed; a target gets only the end token. Text is valid UTF-8 of
- * `size` bytes, else CLF_TEXT; NUL is white space. With source.spm a leading >>code<< is one token. With
- * `is_tokenized` the line is tokens separated by white space (--tokens). */
+/* Encodes a line; replaces *ids. A source is framed; a target gets only the end token. Returns CLF_TEXT if
+ * the text is not valid UTF-8; NUL is white space. With source.spm, a leading >>code<< is one token. If
+ * `is_tokenized` is set, the line consists of tokens separated by white space (--tokens). */
 clf_status clf__tokenizer_encode(const struct clf__tokenizer *tokenizer, struct clf__ids *ids,
                                  const char *text, size_t size, int target, int is_tokenized);
-/* Encodes a source with a framing of this tokenizer. */
+/* Encodes a source with a framing created by clf__tokenizer_frame(). */
 clf_status clf__tokenizer_encode_source(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__ids *ids,
                                         const char *text, size_t size, int is_tokenized);
 
-/* Appends the token texts of a source, one for each id except the framing; unknown tokens as written. The
- * list is zero-initialised and freed by the caller, also on failure. */
+/* Appends the token texts of a source, one for each id except framing ids; unknown tokens are kept as
+ * written. The list is zero-initialised and freed by the caller, also on failure. */
 clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
                                         const struct clf__framing *framing, struct clf__token_list *tokens,
                                         const char *text, size_t size, int is_tokenized);
@@ -108,7 +107,7 @@ clf_status clf__tokenizer_source_tokens(const struct clf__tokenizer *tokenizer,
 /* Returns the unknown id of the target, or -1. */
 int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer);
 
-/* Returns whether a generated id is part of the text, or of the tokens. */
+/* Returns whether a generated id is part of the decoded text, or of the tokens if is_tokenized is set. */
 int clf__tokenizer_is_text(const struct clf__tokenizer *tokenizer, int32_t id, int is_tokenized);
 
 /* Decodes generated ids to text, or to tokens separated by spaces, without start, end and pad. The caller
@@ -127,7 +126,7 @@ const char *clf__tokenizer_source_token(const struct clf__tokenizer *tokenizer, 
 const char *clf__tokenizer_target_token(const struct clf__tokenizer *tokenizer, int32_t id);
 /* Returns the id of a target token, or -1. */
 int32_t clf__tokenizer_target_id(const struct clf__tokenizer *tokenizer, const char *token);
-/* Returns the id of a target or source token; the unknown id if it is not in the vocabulary, or -1. */
+/* Returns the id of a target or source token; if it is not in the vocabulary, the unknown id or -1. */
 int32_t clf__tokenizer_token_id(const struct clf__tokenizer *tokenizer, int is_target, const char *token,
                                 size_t length);
 

@@ -18,8 +18,7 @@ struct clf__tokenizer_side {
     void *state;                              /* state of the segmenter */
     const struct clf__vocabulary *vocabulary; /* NULL: this side is not text and has no segmenter */
     int32_t unknown_id;                       /* id of the unknown token, or -1 */
-    int shows_unknown;                        /* the unknown token is part of the text; otherwise it is left
-                                                 out */
+    int shows_unknown; /* the unknown token is part of decoded text; otherwise it is omitted */
 };
 
 struct clf__tokenizer {
@@ -40,27 +39,28 @@ struct clf__tokenizer {
 
 struct clf__class_settings;
 
-/* Fails with CLF_TEXT and the token if the model has no row for an id. */
+/* Fails with CLF_TEXT, naming the token, if the model has no row for an id. */
 clf_status clf__tokenizer_check_row(const struct clf__vocabulary *vocabulary, int32_t id, int rows);
 
 /* Appends advice about a missing file to the message of CLF_FILE. */
 clf_status clf__tokenizer_needed(clf_status status);
-/* Finds the id of the unknown token; CLF_FORMAT if the side needs one and has none. Whisper folders name an
- * empty one, which byte-level segmentation never needs. */
+/* Finds the id of the unknown token; returns CLF_FORMAT if the side needs one and has none. Whisper folders
+ * name an empty token, but byte-level segmentation never needs one. */
 clf_status clf__tokenizer_find_unknown(struct clf__tokenizer_side *side, const char *token);
-/* Makes added tokens findable in unprocessed text. */
+/* Enables finding added tokens in unprocessed text. */
 void clf__tokenizer_find_in_text(struct clf__tokenizer *tokenizer);
 
 /* tokenizer_model.c: reads the files of the class, one of which is a model for both sides. */
 clf_status clf__tokenizer_load_model(struct clf__tokenizer *tokenizer,
                                      const struct clf__segmenter_folder *folder,
                                      const struct clf__class_settings *settings, const char *unknown_token);
-/* Replaces the class of a folder that names none if its SentencePiece model belongs to another class. */
+/* If a folder names no class, replaces the default class if the folder's SentencePiece model belongs to
+ * another one. */
 clf_status clf__tokenizer_class_of_model(struct clf__tokenizer *tokenizer, const char *folder);
 
-/* tokenizer_json.c: tests whether a folder uses its tokenizer.json because files of the class are missing,
- * and reads it, or the folder's model as transformers does. `is_named`: the folder names the tokenizer's
- * class. */
+/* tokenizer_json.c: clf__tokenizer_has_json() tests whether a folder uses its tokenizer.json because files of
+ * the class are missing; clf__tokenizer_load_json() reads this file, or the folder's model as transformers
+ * does. `is_named`: the folder names the tokenizer's class. */
 clf_status clf__tokenizer_has_json(int *out, const struct clf__tokenizer *tokenizer, const char *folder);
 clf_status clf__tokenizer_load_json(struct clf__tokenizer *tokenizer,
                                     const struct clf__segmenter_folder *folder,

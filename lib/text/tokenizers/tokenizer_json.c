@@ -1,5 +1,5 @@
-/* Tokenizers with a single file, tokenizer.json or one converted to it: a SentencePiece model, or tokens and
- * ranks. */
+/* Tokenizers with a single file: tokenizer.json, or a SentencePiece model or a list of tokens and ranks,
+ * which are converted to tokenizer.json. */
 #include <string.h>
 
 #include "base/file.h"
@@ -44,7 +44,8 @@ static void take_template(struct clf__tokenizer *tokenizer, const struct clf__te
     if (is_rebuilt && !tokenizer->class->pipeline->takes_template) {
         return;
     }
-    _Static_assert((int)CLF__TEMPLATE_IDS == (int)CLF__MOST_FRAMING, "a template is a framing");
+    _Static_assert((int)CLF__TEMPLATE_IDS == (int)CLF__MOST_FRAMING,
+                   "a template and a framing have equal sizes");
     tokenizer->has_own_framing = 1;
     memcpy(tokenizer->own_before, template->before, sizeof tokenizer->own_before);
     memcpy(tokenizer->own_behind, template->behind, sizeof tokenizer->own_behind);
@@ -61,7 +62,7 @@ clf_status clf__tokenizer_read_pipeline(struct clf__tokenizer *tokenizer,
     target->state = result.state;
     target->vocabulary = &tokenizer->vocabulary;
     target->unknown_id = result.unknown;
-    target->shows_unknown = 1; /* unless it is marked as special */
+    target->shows_unknown = 1; /* unless the token is marked as special */
     take_template(tokenizer, &result.template, options->is_rebuilt);
     if (tokenizer->options.source_vocabulary > 0) {
         *source = *target;

@@ -100,8 +100,7 @@ static clf_status load_sides(struct clf__tokenizer *tokenizer, const struct clf_
 enum naming {
     NO_CLASS,    /* the folder names no class: default of the architecture */
     NAMED_CLASS, /* the class that the folder names */
-    OTHER_CLASS, /* an unknown class, such as transformers' generic class for any files, replaced by the
-                    default */
+    OTHER_CLASS, /* an unknown class, such as transformers' generic class, replaced with the default */
 };
 
 /* Older folders have "tokenizer_class" in config.json; the default depends on the architecture. */
@@ -131,7 +130,7 @@ static clf_status choose_class(struct clf__tokenizer *tokenizer, const char *fol
                                                    : status;
 }
 
-/* Fails for a folder without class and model, unless it has only words (vocab.json). */
+/* Fails for a folder without a class or a model, unless it has only words (vocab.json). */
 static clf_status refuse_missing_model(const struct clf__tokenizer *tokenizer,
                                        const struct clf__segmenter_folder *folder, int is_named)
 {
@@ -180,7 +179,7 @@ static clf_status apply_class(struct clf__tokenizer *tokenizer, struct clf__segm
         settings->legacy_behaviour && class->may_be_behind ? CLF__LANGUAGE_BEHIND : class->place;
     if (class != clf__tokenizer_class_find(tokenizer->options.class_name) &&
         tokenizer->options.class_name != NULL) {
-        tokenizer->options.source_end_id = CLF__FRAMED_BY_CLASS; /* not by the default of the architecture */
+        tokenizer->options.source_end_id = CLF__FRAMED_BY_CLASS; /* instead of the architecture's default */
     }
     CLF__TRY(keep_language(&tokenizer->source_language, settings->source_language, class->source_language));
     return keep_language(&tokenizer->target_language, settings->target_language, NULL);

@@ -1,4 +1,4 @@
-/* A tokenizer from vocabularies in files of another engine. */
+/* Creates a tokenizer from the vocabularies in another engine's files. */
 #ifndef CLF_TEXT_TOKENIZER_MAKE_H
 #define CLF_TEXT_TOKENIZER_MAKE_H
 
@@ -11,12 +11,11 @@ struct clf__tokenizer_material {
     struct clf__tokenizer_options options;
     struct clf__segmenter_folder folder;
     const struct clf__segmenter *segmenter;
-    struct clf__vocabulary source,
-        target; /* moved into the tokenizer; a target of size 0: shared vocabulary */
+    struct clf__vocabulary source, target; /* moved into the tokenizer; target size 0: shared vocabulary */
     const char *unknown;
     const char *source_language; /* language of the text if known; may be NULL */
 };
-/* Creates a tokenizer, and zeroes the vocabularies that are moved into it. */
+/* Creates a tokenizer and zeroes the vocabularies, which are moved into it. */
 clf_status clf__tokenizer_make(struct clf__tokenizer **out, struct clf__tokenizer_material *material);
 
 #endif

@@ -1,5 +1,5 @@
-/* Loads a tokenizer with one model for both sides: tokens of the class and the model, and added tokens. The
- * sides may have ids of their own. */
+/* Loads a tokenizer with one model for both sides: tokens of the class and the model, and added tokens. Each
+ * side may have separate ids. */
 #include <string.h>
 
 #include "base/file.h"
@@ -37,7 +37,7 @@ void clf__tokenizer_find_in_text(struct clf__tokenizer *tokenizer)
     }
 }
 
-/* State while the vocabulary is built. */
+/* State while the vocabulary is being built. */
 struct whole_model {
     struct clf__tokenizer *tokenizer;
     const struct clf__segmenter_folder *folder;
@@ -121,7 +121,8 @@ static clf_status open_segmenter(struct whole_model *whole, struct clf__tokenize
     return CLF_OK;
 }
 
-/* Checks that each special token has the same id on both sides, since it is found in the texts of both. */
+/* Checks that each special token has the same id on both sides, because special tokens are found in both
+ * texts. */
 static clf_status check_specials(const struct clf__tokenizer *tokenizer)
 {
     const struct clf__vocabulary *source = &tokenizer->vocabulary, *target = &tokenizer->target_vocabulary;

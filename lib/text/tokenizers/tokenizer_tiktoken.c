@@ -1,4 +1,4 @@
-/* A tokenizer from one file of tokens and ranks. */
+/* Creates a tokenizer from one file of tokens and ranks. */
 #include <string.h>
 
 #include "base/memory.h"

@@ -122,7 +122,7 @@ static clf_status fill(struct clf__vocabulary *vocabulary, const char *path)
     CLF__TRY(clf__copy_string(&vocabulary->path, path));
     struct clf__json json;
     struct clf__json_limits limits = {MAX_FILE_BYTES, CLF__MAX_VOCABULARY};
-    if (vocabulary->size > 0) { /* a slightly larger file gets an error with both sizes */
+    if (vocabulary->size > 0) { /* so that the error for a slightly larger file names both sizes */
         limits.values = 2 * (size_t)vocabulary->size + 65536;
     }
     CLF__TRY(clf__json_load(&json, path, limits));
@@ -200,7 +200,7 @@ static clf_status take(struct clf__vocabulary *vocabulary, struct clf__token_lis
     for (int id = 0; id < vocabulary->size; id++) {
         size_t length = strlen(token);
         if (clf__utf8_valid_prefix(token, length) !=
-            length) { /* an invalid token would make joined text invalid */
+            length) { /* an invalid token would make decoded text invalid */
             return clf__fail(CLF_FORMAT, "%s: token %d (\"%.80s\") is not UTF-8; download the file again",
                              path, id, token);
         }

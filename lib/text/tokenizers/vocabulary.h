@@ -1,5 +1,5 @@
-/* A vocabulary maps tokens to ids and back. This file also builds vocabularies: counts the tokens of a text,
- * sorts them and writes vocab.json. */
+/* A vocabulary maps tokens to ids and back. Functions here also build vocabularies: they count the tokens of
+ * a text, sort them and write vocab.json. */
 #ifndef CLF_TEXT_VOCABULARY_H
 #define CLF_TEXT_VOCABULARY_H
 
@@ -28,14 +28,15 @@ struct clf__vocabulary {
     int size;
 };
 
-/* Reads a JSON object of token: id with the ids 0 .. size-1, each once; size 0: any number. */
+/* Reads a JSON object that maps tokens to the ids 0 .. size-1, each used once; size 0: any number of tokens.
+ */
 clf_status clf__vocabulary_load(struct clf__vocabulary *out, const char *path, int size);
 /* Appends the tokens of a vocab.json to a list, in order of id. */
 clf_status clf__vocabulary_read(struct clf__token_list *out, const char *path);
 void clf__vocabulary_free(struct clf__vocabulary *vocabulary);
 
-/* Builds a vocabulary from tokens that were read from `path`, and empties the list. Of equal tokens the first
- * is found. */
+/* Builds a vocabulary from tokens read from `path`, and empties the list. If a token occurs twice, lookups
+ * return its first id. */
 clf_status clf__vocabulary_take(struct clf__vocabulary *out, struct clf__token_list *tokens,
                                 const char *path);
 

@@ -58,6 +58,6 @@ const struct clf__architecture clf__architecture_annotated = {
     .hides_start_pad = 1,
     .recipe = {{"loss", "kl"}, {"warm-up", "3000"}},
     .drops_activations = 1,
-    /* PyTorch's LambdaLR counts completed steps; the paper and jadore count from one */
+    /* PyTorch's LambdaLR counts steps from zero, the paper and jadore from one */
     .counts_updates_done = 1,
 };

@@ -1,6 +1,6 @@
-/* An architecture: properties that are fixed in an implementation's code instead of config.json. Each has one
- * file in architectures/ and one row of CLF__ARCHITECTURE_LIST; other code never tests for an architecture by
- * name. */
+/* An architecture: properties that are fixed in an implementation's code instead of config.json. Each
+ * architecture has one file in architectures/ and one row in CLF__ARCHITECTURE_LIST; other code never tests
+ * for an architecture by name. */
 #ifndef CLF_CONFIG_ARCHITECTURES_ARCHITECTURE_H
 #define CLF_CONFIG_ARCHITECTURES_ARCHITECTURE_H
 
@@ -14,7 +14,7 @@ struct clf__model_description;
 
 /* The default preset of a new model */
 #define CLF__DEFAULT_PRESET "marian"
-/* The architecture of models whose files describe them fully */
+/* The architecture of models that their files describe completely */
 #define CLF__DESCRIBED_ARCHITECTURE "transformer"
 /* The architecture of OpenAI's speech models */
 #define CLF__OPENAI_ARCHITECTURE "whisper"
@@ -39,8 +39,8 @@ struct clf__architecture_default {
     const char *key, *fallback;
 };
 
-/* A key of config.json that an architecture's folders rename, forbid, or allow in addition to the common
- * keys. */
+/* A key of config.json that an architecture's folders rename, forbid or allow in addition to the common keys.
+ */
 struct clf__architecture_key {
     const char *ours, *theirs; /* canonical name; name in the architecture's folders, NULL: forbidden */
     int is_optional;           /* may be missing, although other architectures require the key */
@@ -50,11 +50,11 @@ struct clf__architecture {
     /* The model_type in Hugging Face folders, which may set only sizes and the keys below. NULL: a clformer
      * folder, which names the preset and may set any key. */
     const char *hugging_face;
-    /* Changes the defaults of missing keys, which are the paper's values. NULL: no changes. */
+    /* Changes the defaults of missing keys. NULL: keeps the paper's values. */
     void (*start)(struct clf__config *config, struct clf__config_choices *choices);
-    /* Renamed and additional keys; ends with an entry without a name. NULL: none. */
+    /* Renamed and additional keys; the last entry has no name. NULL: none. */
     const struct clf__architecture_key *keys;
-    /* Reads keys that need more than renaming; called after all other keys except those of embedding sharing.
+    /* Reads keys that need more than renaming; called after all other keys except the embedding-sharing keys.
      * NULL: none. */
     clf_status (*read)(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json);
@@ -62,7 +62,7 @@ struct clf__architecture {
      * precedence. NULL: the defaults of transformers' generate(). */
     void (*decode)(struct clf__config *config);
     /* Writes the keys of a new folder, except sizes and ids; returns non-zero if out of memory. NULL: only
-     * writes the preset name. */
+     * the preset name is written. */
     int (*describe)(json_t *config, json_t *generation, const struct clf__model_description *description);
     /* Returns the initial distribution of a parameter. NULL: the architecture cannot be trained. */
     struct clf__initial (*initial)(const struct clf__config *config, enum clf__role role,
@@ -75,31 +75,31 @@ struct clf__architecture {
     const struct clf__specials *separate_specials;
 
     /* Text and search. */
-    int takes_frames;       /* sources are frames by default */
-    int has_no_start_token; /* the decoder starts with the pad token */
-    int frames_sources; /* a source is framed by start and end token, not only followed by the end token */
+    int takes_frames;           /* sources are frames by default */
+    int has_no_start_token;     /* the decoder starts with the pad token */
+    int frames_sources;         /* sources have a start token and an end token instead of only an end token */
     int leaves_sources_open;    /* sources have no end token */
     int hides_start_pad;        /* a pad token at the start of the target would be masked */
-    int reads_texts;            /* sources are texts of any length instead of sentences */
-    int searches_all_positions; /* only positions limit the output length, not the folder's default length */
+    int reads_texts;            /* sources are longer texts instead of sentences */
+    int searches_all_positions; /* only the number of positions limits the output length, not the folder's
+                                   default length */
     /* The model. */
-    int scales_tied_projection_alone; /* the factor sqrt(D) applies only if target embedding and projection
-                                         are tied */
-    int keeps_pad_row;                /* looking up the pad token does not train its embedding */
-    int keeps_tied_pad_row;   /* a projection tied to the embedding does not train the row of the pad token
-                                 either */
-    int begins_with_zero_pad; /* the embedding of the pad token is initialised to zeros */
-    /* Per stack: positions of type "learned" are untrained sinusoids. Stored values, which are rounded, take
-     * precedence. */
+    int scales_tied_projection_alone; /* the factor sqrt(D) applies only if the target embedding and the
+                                         projection are tied */
+    int keeps_pad_row;                /* embedding lookups do not train the pad token's row */
+    int keeps_tied_pad_row; /* a projection tied to the embedding does not train the pad token's row either */
+    int begins_with_zero_pad; /* the pad token's embedding is initialised to zeros */
+    /* Per stack: positions of type "learned" are untrained sinusoids. Stored values take precedence, because
+     * they are rounded. */
     int stores_sinusoids[2];
-    int has_fixed_logits_bias;       /* final_logits_bias is a constant; zeros if it is not stored */
+    int has_fixed_logits_bias;       /* final_logits_bias is a constant, zero if it is not stored */
     int stores_embeddings_variously; /* files may store one matrix for all embeddings, or additional copies */
     int reads_sharing;               /* read() determines which embeddings are shared */
     int ties_by_file; /* the projection is tied to the embedding unless the weights contain both */
     /* Training. */
     struct clf__architecture_default recipe[CLF__MOST_RECIPE_DEFAULTS + 1]; /* ends with a key of NULL */
     int drops_before_norm;        /* dropout comes before the norm of the embedding sum */
-    int drops_feed_forward_alone; /* dropout applies to the feed-forward output, but not to other sub-layer
+    int drops_feed_forward_alone; /* dropout applies only to the feed-forward output, not to other sub-layer
                                      outputs */
     int drops_activations;        /* "dropout" also applies to the activation */
     int validates_unsmoothed;     /* the validation loss has no label smoothing */
@@ -120,7 +120,7 @@ int clf__architecture_is_preset(enum clf__architecture_id id);
 int clf__architecture_find(enum clf__architecture_id *out, const char *word);
 int clf__architecture_find_type(enum clf__architecture_id *out, const char *model_type);
 
-/* Finds an architecture by the transformers class that saved a folder, such as "T5ForConditionalGeneration";
+/* Finds an architecture by the transformers class that wrote a folder, such as "T5ForConditionalGeneration";
  * returns 0 if there is none. */
 int clf__architecture_find_class(enum clf__architecture_id *out, const char *class_name);
 

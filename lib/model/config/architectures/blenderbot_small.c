@@ -1,5 +1,5 @@
 /* Blenderbot Small (Roller et al. 2020, 90 million parameters) in Hugging Face folders. The decoder
- * normalises the token embedding, the encoder the sum of token embedding and position. */
+ * normalises the token embedding, the encoder the sum of token and position embedding. */
 #include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

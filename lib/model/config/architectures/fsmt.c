@@ -35,7 +35,7 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
     int tie = 0;
     (void)choices;
     config->position_offset =
-        config->pad_id + 1; /* the first position is the row after the pad token's row */
+        config->pad_id + 1; /* the first position uses the row after the pad token's row */
     config->source_vocabulary = config->target_vocabulary = VOCABULARY;
     CLF__TRY(clf__json_int(json, "src_vocab_size", 1, CLF__MAX_VOCABULARY, &config->source_vocabulary));
     CLF__TRY(clf__json_int(json, "tgt_vocab_size", 1, CLF__MAX_VOCABULARY, &config->target_vocabulary));

@@ -1,5 +1,5 @@
 /* LongT5 (Guo et al. 2022) in Hugging Face folders: T5 v1.1 with an encoder that attends to a window around
- * each token ("local") and optionally to the sums of blocks of the source ("transient-global"). */
+ * each token ("local") and optionally to sums over blocks of the source ("transient-global"). */
 #include "model/config/architectures/t5.h"
 #include "model/config/word.h"
 
@@ -26,7 +26,8 @@ static const struct clf__name_rule rules[] = {
 static const char *const frozen[] = {NULL};
 static const struct clf__tensor_names names = {rules, sizeof rules / sizeof *rules, frozen};
 
-/* The longest source in the paper's experiments: limits targets, and sources if the tokenizer sets no limit.
+/* The longest source in the paper's experiments, used as the limit of targets and, if the tokenizer sets
+ * none, of sources.
  */
 enum { LONGEST = 16384 };
 

@@ -14,7 +14,7 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->logits_bias = 0;
 }
 
-/* Sets the position offset: the first position is the row after the pad token's row. */
+/* Sets the position offset: the first position uses the row after the pad token's row. */
 static clf_status read(struct clf__config *config, struct clf__config_choices *choices,
                        const struct clf__json *json)
 {

@@ -13,7 +13,8 @@ static void start(struct clf__config *config, struct clf__config_choices *choice
     config->end_id = 0;
 }
 
-/* Writes keys that transformers requires, and values of OPUS-MT models that are not transformers' defaults.
+/* Writes keys that transformers requires, and values of OPUS-MT models that differ from transformers'
+ * defaults.
  */
 static int describe(json_t *config, json_t *generation, const struct clf__model_description *description)
 {
@@ -39,7 +40,7 @@ static struct clf__initial initial(const struct clf__config *config, enum clf__r
     return role == CLF__BIAS ? clf__initial_constant(0.0f) : clf__initial_normal(0.02);
 }
 
-/* In MarianMT, <pad> is the last id. With vocabularies of different sizes, source and target would have
+/* In MarianMT, <pad> is the last id. With vocabularies of different sizes, that would give source and target
  * different pad ids, but a model has only one. */
 static const struct clf__specials separate = {.first = {"</s>", "<unk>", "<pad>"}};
 

@@ -150,7 +150,7 @@ static clf_status read_sizes(struct clf__config *config, const struct source *so
     return read_vocabularies(config, source);
 }
 
-/* Returns 1 if an option consists of the layer operations `wanted`, apart from dropout. */
+/* Returns 1 if an option consists of the layer operations `wanted`, ignoring dropout. */
 static int has_operations(const struct source *source, const char *key, const char *fallback,
                           const char *wanted)
 {
@@ -231,7 +231,7 @@ static clf_status read_activation(enum clf__activation *out, const struct source
 }
 
 /* Reads average attention. Depth n means n - 1 matrix multiplications with activation and, if the inner width
- * differs from the model width, a last one to the model width. Depth 1 has none. */
+ * differs from the model width, a final one back to the model width. Depth 1 has none. */
 static clf_status read_average(struct clf__config *config, const struct source *source)
 {
     int depth = 2, width = 2048;
@@ -321,7 +321,7 @@ static clf_status read_decoding(struct clf__config *config, const json_t *decodi
 }
 
 /* Rejects norms before self-attention in decoders, and in encoders before version 1.11: Marian then computes
- * keys and values from rows that are not normalised. */
+ * keys and values from unnormalised rows. */
 static clf_status check_norm_first(const struct clf__config *config, const struct source *source)
 {
     int is_ours = config->decoder_mixer != CLF__MIXER_SELF_ATTENTION && is_since(source, 11, 0);

@@ -13,8 +13,8 @@ struct clf__marian_ids {
 };
 
 /* `options` and `decoding` are objects of strings and lists of strings (model/weights/marian.h,
- * marian_folder.h); NULL decoding: no decoding options. Returns CLF_UNSUPPORTED for an option with
- * unsupported arithmetic; messages name `path`. On failure *out is empty. */
+ * marian_folder.h); decoding NULL: no decoding options. Returns CLF_UNSUPPORTED for an option that requires
+ * unsupported computations; messages name `path`. On failure *out is empty. */
 clf_status clf__config_from_marian(struct clf__config *out, const json_t *options, const json_t *decoding,
                                    const struct clf__marian_ids *ids, const char *path);
 

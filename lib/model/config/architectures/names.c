@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 
-/* Sinusoids, which are computed instead, and remnants of old fairseq versions. */
+/* Sinusoids, which are computed instead of being read, and leftovers of old fairseq versions. */
 static const char *const frozen[] = {".embed_positions.weight", ".embed_positions.weights", "coder.version",
                                      NULL};
 
@@ -19,7 +19,7 @@ const struct clf__tensor_names clf__names_bare = {bare, sizeof bare / sizeof *ba
 enum { SIDE, INDEX, REST, MARKS };
 static const char marks[MARKS] = {[SIDE] = '@', [INDEX] = '#', [REST] = '*'};
 
-/* The parts of a name that the wildcards of a pattern matched. */
+/* The parts of a name matched by the wildcards of a pattern. */
 struct match {
     const char *starts[sizeof marks];
     int lengths[sizeof marks];

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /* A canonical name and the stored name, with wildcards: `@` is encoder or decoder, `#` the layer index, `+`
- * (only in the stored name) the layer number counted from 1, and a final `*` the rest. Several rules that
- * match a canonical name are alternatives: the first one whose tensor is in the file applies. A canonical
- * name that no rule matches is not found; {"*", "*"} at the end keeps all other names. */
+ * (only in the stored name) the layer number counted from 1, and a final `*` the rest of the name. If several
+ * rules match a canonical name, the first one whose tensor is in the file applies. A canonical name without a
+ * matching rule is not found; {"*", "*"} at the end keeps all other names. */
 struct clf__name_rule {
     const char *canonical, *stored;
 };

@@ -3,7 +3,7 @@
 
 #include "model/config/keys.h"
 
-/* Relative positions do not limit the length; NO_LIMIT is never reached in practice. */
+/* Relative positions do not limit the length, and NO_LIMIT is never reached in practice. */
 enum { NO_LIMIT = 1 << 20, LONGEST_OUTPUT = 512 };
 
 static const struct clf__name_rule rules[] = {
@@ -32,7 +32,7 @@ const struct clf__architecture_key clf__t5_keys[] = {
     {"encoder_ffn_dim", "d_ff", 0},
     {"decoder_ffn_dim", "d_ff", 0},
     {"max_position_embeddings", NULL, 0},
-    {"activation_function", NULL, 0}, /* contained in feed_forward_proj */
+    {"activation_function", NULL, 0}, /* part of feed_forward_proj */
     {"dropout", "dropout_rate", 0},
     {"layer_norm_eps", "layer_norm_epsilon", 0},
     {"relative_attention_num_buckets", "relative_attention_num_buckets", 0},

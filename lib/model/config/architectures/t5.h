@@ -43,7 +43,7 @@ void clf__t5_start(struct clf__config *config, struct clf__config_choices *choic
 /* Reads the head width, the type of the feed-forward and the decoder depth. */
 clf_status clf__t5_read(struct clf__config *config, struct clf__config_choices *choices,
                         const struct clf__json *json);
-/* Does the same as clf__t5_read() and reads whether logits are scaled. */
+/* clf__t5_read() for models that may scale logits; also reads whether they do. */
 clf_status clf__t5_read_scaled(struct clf__config *config, struct clf__config_choices *choices,
                                const struct clf__json *json);
 /* Default sizes of mT5 and UMT5. */

@@ -1,4 +1,4 @@
-/* A generic encoder-decoder for the formats of other engines, whose files describe it fully. */
+/* A generic encoder-decoder for formats of other engines whose files describe the model completely. */
 #include "model/config/architectures/architecture.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

@@ -1,6 +1,6 @@
 /* UMT5 (Chung et al. 2023) in Hugging Face folders: T5 v1.1 with a relative bias in each layer. Logits are
- * unscaled if embeddings are untied, as in transformers before version 5, which always scales. Scaling
- * changes scores and beams, but not greedy output. */
+ * unscaled if embeddings are untied, as in transformers before version 5; later versions always scale them.
+ * Scaling changes scores and beams, but not greedy output. */
 #include "model/config/architectures/t5.h"
 
 static void start(struct clf__config *config, struct clf__config_choices *choices)

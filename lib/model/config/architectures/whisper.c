@@ -69,7 +69,7 @@ static clf_status read(struct clf__config *config, struct clf__config_choices *c
     return CLF_OK;
 }
 
-/* Writes keys that transformers requires, and replaces defaults for OpenAI's vocabulary, such as the
+/* Writes keys that transformers requires, and overrides defaults that assume OpenAI's vocabulary, such as the
  * suppressed ids. */
 static int describe(json_t *config, json_t *generation, const struct clf__model_description *description)
 {

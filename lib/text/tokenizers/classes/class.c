@@ -5,7 +5,8 @@
 
 enum { MOST_EXTRA_IDS = 1 << 16 };
 
-/* Reads "langs" of FSMTTokenizer. Other kinds of lists are ignored, because other classes may have them. */
+/* Reads "langs" of FSMTTokenizer. Lists of another form are ignored, because they may belong to other
+ * classes. */
 static void read_languages(struct clf__class_settings *out, const struct clf__json *config)
 {
     const json_t *list = json_object_get(config->root, "langs");
@@ -27,7 +28,7 @@ clf_status clf__class_read_settings(struct clf__class_settings *out, const struc
     CLF__TRY(clf__json_bool(config, "legacy_behaviour", &out->legacy_behaviour));
     CLF__TRY(clf__json_string(config, "language_codes", &out->language_codes));
     read_languages(out, config);
-    CLF__TRY(clf__json_string(config, "source_lang", &out->source_language)); /* key of MarianTokenizer */
+    CLF__TRY(clf__json_string(config, "source_lang", &out->source_language)); /* set by MarianTokenizer */
     CLF__TRY(clf__json_string(config, "src_lang", &out->source_language));
     return clf__json_string(config, "tgt_lang", &out->target_language);
 }

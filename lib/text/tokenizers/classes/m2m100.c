@@ -1,4 +1,4 @@
-/* M2M100Tokenizer: ids of vocab.json, then languages, then fairseq's filler words. */
+/* M2M100Tokenizer: the ids of vocab.json, then languages, then fairseq's filler words. */
 #include <string.h>
 
 #include "text/tokenizers/classes/class.h"

@@ -1,5 +1,5 @@
-/* MarianTokenizer: ids of vocab.json; models with several target languages expect >>code<< before the
-   source. */
+/* MarianTokenizer: uses the ids of vocab.json; models with several target languages expect >>code<< before
+ * the source. */
 #include "text/tokenizers/classes/class.h"
 
 const struct clf__tokenizer_class clf__class_marian = {

@@ -4,8 +4,8 @@
 #define CLF_TEXT_CLASSES_PIPELINE_H
 
 struct clf__class_pipeline {
-    const char *model;                      /* kind of the model */
-    int takes_table;                        /* inserts the file's Precompiled before the members below */
+    const char *model; /* kind of the model */
+    int takes_table;   /* inserts the file's Precompiled normalizer before the members below */
     const char *with_table, *without_table; /* members of the normalizer with and without Precompiled */
     const char *pre_tokenizer;              /* %s is replaced by add_prefix_space */
     const char *decoder;

@@ -6,7 +6,7 @@
 #include "text/tokenizers/added_tokens.h"
 #include "text/tokenizers/classes/class.h"
 
-/* The texts of all ids while the vocabulary is built; borrowed from the JSON. */
+/* The texts of all ids while the vocabulary is being built; borrowed from the JSON. */
 struct rows {
     const char **items; /* (count) NULL: unused id */
     int count;
@@ -95,8 +95,8 @@ static clf_status list_own(struct clf__token_list *own, const struct rows *rows,
     return CLF_OK;
 }
 
-/* Counts the leading tokens that the folder's added tokens cannot replace. Tokens that the class adds after
- * those of a SentencePiece model can be replaced. */
+/* Counts the leading tokens that the folder's added tokens cannot replace. Tokens that the class appends to a
+ * SentencePiece model's tokens can be replaced. */
 static clf_status count_fixed(int *out, const struct rows *rows, const struct clf__pipeline_options *options)
 {
     struct clf__token_list behind = {.count = 0};

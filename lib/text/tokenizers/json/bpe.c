@@ -138,7 +138,7 @@ static clf_status collect_pairs(struct pairs *pairs, const struct clf__trie *tri
 }
 
 /* Builds a merge for every pair of tokens whose concatenation is a token, as transformers does for files with
- * scores but no merges (generate_merges). With by_result, pairs with the same result share a rank. */
+ * scores but no merges (generate_merges). If by_result is set, pairs with the same result share a rank. */
 static clf_status make_merges(struct bpe *model, const struct clf__node *node,
                               const struct clf__model_tokens *tokens, int by_result)
 {
@@ -246,7 +246,8 @@ static int has_bytes(const struct bpe *model, const char *text, size_t size)
     return i == size;
 }
 
-/* Adds the symbol of unknown characters. Pairs never contain it, so the order of unknown symbols is kept. */
+/* Adds the symbol for unknown characters. Pairs never contain this symbol, so unknown symbols stay in order.
+ */
 static clf_status add_unknown(const struct bpe *model, struct clf__model_work *work,
                               struct clf__model_span span)
 {
@@ -257,8 +258,8 @@ static clf_status add_unknown(const struct bpe *model, struct clf__model_work *w
     return CLF_OK;
 }
 
-/* Adds the symbols of a word. An unknown character is added before the next known one; with fuse_unk,
- * consecutive unknown characters become one symbol. */
+/* Adds the symbols of a word. Unknown characters are added once the next known character is reached; with
+ * fuse_unk, consecutive unknown characters become one symbol. */
 static clf_status add_symbols(const struct bpe *model, struct clf__model_work *work, const char *word,
                               size_t size)
 {
@@ -297,7 +298,7 @@ static clf_status bpe_cut(const void *state, struct clf__model_work *work, const
     if (whole >= 0) {
         return function(user, whole, word, size);
     }
-    /* Each byte makes at most one symbol. A character with prefix and suffix is one symbol. */
+    /* Each byte produces at most one symbol; a character with its prefix and suffix is one symbol. */
     size_t longest = 1 + model->prefix_size + model->suffix_size;
     if (size > INT_MAX / 8 / longest) {
         return clf__fail(CLF_TEXT, "a word of %zu bytes is too long", size);

@@ -1,4 +1,4 @@
-/* Decoders join tokens, the words of the list, to text. */
+/* Decoders join the words of the list, which are tokens, into text. */
 #include "text/tokenizers/json/part.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
-/* Joins the bytes of all tokens to one text. */
+/* Joins the bytes of all tokens into one text. */
 static clf_status run_byte_level(const void *state, struct clf__word_list *out,
                                  const struct clf__word_list *in)
 {
@@ -66,7 +66,7 @@ static int digit_of(char c)
                                   : -1;
 }
 
-/* Returns the byte of <0xNN>, or -1. */
+/* Returns the byte value of a token <0xNN>, or -1. */
 static int byte_of(const char *text, size_t size)
 {
     int high = -1, low = -1;

@@ -11,7 +11,7 @@ static clf_status read_scheme(enum clf__metaspace_prepends *out, const struct cl
     static const char *const names[] = {"always", "first", "never"};
     const char *name = NULL;
     int adds = 1;
-    CLF__TRY(clf__node_bool(node, "add_prefix_space", &adds)); /* the key in older files */
+    CLF__TRY(clf__node_bool(node, "add_prefix_space", &adds)); /* key in older files */
     CLF__TRY(clf__node_string(node, "prepend_scheme", &name));
     *out = adds ? CLF__METASPACE_ALWAYS : CLF__METASPACE_NEVER;
     for (int i = 0; name != NULL && i < 3; i++) {

@@ -11,7 +11,7 @@ enum clf__metaspace_prepends { CLF__METASPACE_ALWAYS, CLF__METASPACE_FIRST, CLF_
 struct clf__metaspace {
     char mark[4]; /* (mark_size) replacement of a space */
     size_t mark_size;
-    enum clf__metaspace_prepends prepends; /* when a mark is prepended to a text */
+    enum clf__metaspace_prepends prepends; /* when to prepend a mark to a text */
     int splits;                            /* a word begins at each mark */
 };
 clf_status clf__metaspace_read(void **state, const struct clf__node *node);

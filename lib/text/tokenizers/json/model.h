@@ -15,12 +15,12 @@ struct clf__model_tokens {
     int ids; /* highest id + 1 */
 };
 
-/* Bytes of a word. */
+/* A range of bytes in a word. */
 struct clf__model_span {
     size_t start, end;
 };
 
-/* Scratch memory for segmentation, reused from word to word; zero-initialise. */
+/* Scratch memory for segmentation, reused for each word; zero-initialise. */
 struct clf__model_work {
     struct clf__merge_work merges;
     struct clf__path_node *path;
@@ -50,7 +50,8 @@ clf_status clf__model_find(const struct clf__model_kind **out, const struct clf_
  */
 clf_status clf__model_read_tokens(struct clf__model_tokens *out, const struct clf__node *node,
                                   const struct clf__model_kind *kind);
-/* Looks up the token named at a key; *id is -1 without the key. CLF_FORMAT if the name is not a token. */
+/* Looks up the token named by a key; *id is -1 if the key is missing. Returns CLF_FORMAT if the name is not a
+ * token. */
 clf_status clf__model_read_token(int32_t *id, const struct clf__node *node, const char *key,
                                  const struct clf__trie *trie);
 

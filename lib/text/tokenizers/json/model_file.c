@@ -20,7 +20,7 @@ struct making {
     json_t *vocab; /* a list of [token, score], or an object of token: id */
     json_t *added;
     int count;   /* number of tokens so far */
-    int skipped; /* number of tokens of the model that are skipped */
+    int skipped; /* number of model tokens that are skipped */
 };
 
 static clf_status no_memory(const struct making *making)
@@ -60,7 +60,7 @@ static clf_status add_row(struct making *making, json_t *token, double score)
                                                                                        : no_memory(making);
 }
 
-/* Adds the next token. A token that is only an added token is not in "vocab". */
+/* Adds the next token. A token without a row is only an added token and is not in "vocab". */
 static clf_status add(struct making *making, const char *text, size_t size, double score, int marks,
                       int has_row)
 {
@@ -102,8 +102,8 @@ static clf_status add_of_model(void *user, const struct clf__spm_piece *token)
     return add(making, token->text, token->size, (double)token->score, marks, 1);
 }
 
-/* Adds the tokens that the class defines before the model's, the tokens of the model, and those after. For
- * BPE, class tokens are only added tokens. */
+/* Adds the model's tokens, with the class's tokens before and after them. For BPE, class tokens are only
+ * added tokens. */
 static clf_status add_tokens(struct making *making, const uint8_t *bytes, size_t size,
                              const struct clf__class_settings *settings)
 {

@@ -10,7 +10,7 @@ static const struct clf__model_kind *const kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Guesses the kind of a model from its keys: files from before 2020 have no type. */
+/* Guesses the kind of a model from its keys, because files from before 2020 have no type. */
 static const struct clf__model_kind *guess(const json_t *model)
 {
     return json_object_get(model, "merges") != NULL                      ? &clf__model_bpe

@@ -21,7 +21,7 @@ clf_status clf__node_fail(const struct clf__node *node, clf_status status, const
 /* Rejects keys that are not in `known`, a list separated by spaces. */
 clf_status clf__node_check_keys(const struct clf__node *node, const char *known);
 
-/* Typed reads of a key; a missing or null value leaves *out unchanged. */
+/* Read a key with a value of the given type; a missing or null value leaves *out unchanged. */
 clf_status clf__node_bool(const struct clf__node *node, const char *key, int *out);
 clf_status clf__node_int(const struct clf__node *node, const char *key, int low, int high, int *out);
 clf_status clf__node_string(const struct clf__node *node, const char *key, const char **out);

@@ -33,7 +33,7 @@ static clf_status each_character(const void *state, struct clf__word_list *out,
     return CLF_OK;
 }
 
-/* Full lower-casing without rules that depend on neighbours or languages: one character may become two. */
+/* Full lower-casing without context- or language-dependent rules: one character may become two. */
 static clf_status lower_case(struct clf__word_list *out, UChar32 character)
 {
     enum { I_WITH_DOT = 0x130, DOT_ABOVE = 0x307 };
@@ -181,7 +181,7 @@ static clf_status run_prepend(const void *state, struct clf__word_list *out, con
 /* ---- BertNormalizer */
 
 struct bert {
-    void *decomposed; /* state of a normal form */
+    void *decomposed; /* state of a normalization form */
     int cleans, spaces_chinese, strips_accents, lowers;
 };
 

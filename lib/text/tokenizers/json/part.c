@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 
-/* A text may grow by the factor GROWTH, as with SentencePiece, or to LEAST_ROOM bytes. */
+/* A text may grow by a factor of GROWTH, as with SentencePiece, or to LEAST_ROOM bytes. */
 enum { MAX_STEPS = 1000, GROWTH = 32, LEAST_ROOM = 1 << 16 };
 
 void clf__chain_free(struct clf__chain *chain)

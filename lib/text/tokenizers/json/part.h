@@ -29,19 +29,19 @@ struct clf__chain_step {
     const struct clf__part_kind *kind;
     void *state;
 };
-/* Parts that run one after another. A zeroed chain is empty. */
+/* Parts that run in sequence. A zeroed chain is empty. */
 struct clf__chain {
     struct clf__chain_step *steps;
     int count, capacity;
     char *where; /* file and section for error messages; NULL: empty */
 };
 void clf__chain_free(struct clf__chain *chain);
-/* Appends the parts that a value describes: null adds none, a Sequence adds its members. `path` is for error
-   messages. */
+/* Appends the parts described by a value: null adds none, a Sequence adds its members. `path` is for error
+ * messages. */
 clf_status clf__chain_read(struct clf__chain *chain, const struct clf__part_section *section,
                            const json_t *value, const char *path);
-/* Runs every part on *words; *spare is scratch. CLF_TEXT if the text grows more than natural text can,
- * because a small malicious file could otherwise fill the memory. */
+/* Runs every part on *words; *spare is scratch. Returns CLF_TEXT if the text grows more than natural text
+ * can; otherwise a small malicious file could exhaust the memory. */
 clf_status clf__chain_run(const struct clf__chain *chain, struct clf__word_list *words,
                           struct clf__word_list *spare);
 

@@ -14,15 +14,15 @@ struct clf__pattern {
     char *where; /* location of the part for error messages */
 };
 
-/* Read a pattern at a key ({"String": ...} or {"Regex": ...}), or compile an expression. CLF_UNSUPPORTED for
- * expressions that PCRE2 rejects or interprets differently. */
+/* Read a pattern from a key ({"String": ...} or {"Regex": ...}), or compile an expression. Return
+ * CLF_UNSUPPORTED for expressions that PCRE2 rejects or interprets differently. */
 clf_status clf__pattern_read(struct clf__pattern *out, const struct clf__node *node, const char *key);
 void clf__pattern_free(struct clf__pattern *pattern);
 
 struct clf__pattern_match {
     size_t start, end;
 };
-/* Iterates over the matches in a text, left to right. CLF_TEXT if a match exceeds PCRE2's limit. An
+/* Iterates over the matches in a text, left to right. Returns CLF_TEXT if a match exceeds PCRE2's limits. An
  * expression that scans to the end of the line at every position, such as a(?=.*), takes quadratic time. */
 struct clf__pattern_search {
     const struct clf__pattern *pattern;

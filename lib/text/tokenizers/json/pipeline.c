@@ -23,7 +23,7 @@ struct work {
     struct clf__model_work model;
 };
 
-/* An added token and the normalised text that decoding gives for the token. */
+/* An added token and the normalised text that it decodes to. */
 struct renamed {
     char *from, *to;
 };
@@ -273,8 +273,8 @@ static clf_status check_root(const struct clf__node *root)
                                 "post_processor decoder");
 }
 
-/* Prepares decoding of an added token to its normalised text. A token that differs from its normalised text
- * is not special in decoded text. */
+/* Makes an added token decode to its normalised text. A token that differs from its normalised text is not
+ * treated as special in decoded text. */
 static clf_status rename_token(struct pipeline *pipeline, struct clf__vocabulary *vocabulary, int32_t id,
                                const struct clf__word_list *words)
 {

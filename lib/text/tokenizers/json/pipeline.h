@@ -28,7 +28,7 @@ struct clf__pipeline_options {
                                                  tokenizer.json */
     const struct clf__tokenizer_class *class; /* source of special tokens and languages; may be NULL */
     const struct clf__class_settings *settings;
-    int is_rebuilt; /* replaces sections of the file by those of the class, as transformers does */
+    int is_rebuilt; /* replaces sections of the file with those of the class, as transformers does */
     int adds_prefix_space, cleans_up;
     int rows; /* vocabulary rows of the model */
     const char *unknown_token;
@@ -42,8 +42,8 @@ struct clf__pipeline_result {
     struct clf__template template;
 };
 
-/* Reads tokenizer.json or the file used instead. Damaged files are CLF_FORMAT and unsupported features
- * CLF_UNSUPPORTED; both messages name file, section and part. */
+/* Reads tokenizer.json or the file used instead. Returns CLF_FORMAT for damaged files and CLF_UNSUPPORTED for
+ * unsupported features; both messages name the file, section and part. */
 clf_status clf__pipeline_read(struct clf__pipeline_result *out, const struct clf__pipeline_options *options);
 
 #endif

@@ -78,7 +78,7 @@ static int is_space_or_punctuation(const void *state, UChar32 character)
     return is_space(state, character) || is_punctuation(state, character);
 }
 
-/* Drops white space and isolates punctuation. White space is first split off as words and then removed. */
+/* Drops white space and isolates punctuation. White space is first split off into words and then removed. */
 static clf_status run_bert(const void *state, struct clf__word_list *out, const struct clf__word_list *in)
 {
     for (int i = 0; i < in->count; i++) {
@@ -251,8 +251,8 @@ static clf_status run_delimiter(const void *state, struct clf__word_list *out,
     return split_characters(state, out, in, is_delimiter, CLF__SPLIT_REMOVED);
 }
 
-/* Classifies characters as Rust's \w, white space, or others: runs of word characters and of other characters
- * are words. */
+/* Classifies characters as word characters (Rust's \w), white space or others. A run of word characters or of
+ * others is a word. */
 static int whitespace_kind(UChar32 character)
 {
     uint32_t mask = U_MASK(u_charType(character));

@@ -1,6 +1,6 @@
 /* SentencePiece replaces the longest match at each position. Hugging Face tokenizers work on graphemes: a
- * short grapheme that begins with a key becomes the replacement of its shortest key; otherwise each character
- * is looked up. */
+ * short grapheme that begins with keys of the table is replaced by the value of the shortest key; otherwise
+ * each character is looked up. */
 #include "text/tokenizers/json/precompiled.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "text/tokenizers/segmenters/charsmap.h"
 
-enum { SHORT = 6 }; /* graphemes of this size or more are looked up only by character */
+enum { SHORT = 6 }; /* graphemes of this size or more are looked up only character by character */
 
 struct table {
     struct clf__charsmap map;
@@ -68,10 +68,10 @@ clf_status clf__precompiled_read(void **state, const struct clf__node *node)
     return CLF_OK;
 }
 
-/* The characters before a position, for finding grapheme boundaries (Unicode Annex 29). */
+/* What precedes a position, for finding grapheme boundaries (Unicode Annex 29). */
 struct grapheme {
     int kind;     /* Grapheme_Cluster_Break of the last character */
-    int flags;    /* number of regional indicators that end here, modulo 2 */
+    int flags;    /* number of regional indicators before the position, modulo 2 */
     int pictured; /* the grapheme ends with an emoji and its extenders */
     int joined;   /* the grapheme ends with an emoji, its extenders and a joiner */
 };

@@ -12,7 +12,7 @@ static clf_status no_memory(const char *path)
     return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory to read %s", path);
 }
 
-/* Returns the first Precompiled of the file's normalizer, at most one level deep; borrowed, or NULL. */
+/* Returns the first Precompiled in the file's normalizer, at most one level deep; borrowed, or NULL. */
 static json_t *find_table(const json_t *normalizer)
 {
     const json_t *members = json_object_get(normalizer, "normalizers");
@@ -61,8 +61,8 @@ static clf_status set_normalizer(json_t *root, const struct clf__class_pipeline 
     return status;
 }
 
-/* Sets the unknown id of a model. Pegasus's is the number of tokens before its unknown token; another token
- * with that name has a different score. */
+/* Sets the unknown id of a model. In Pegasus, only the unknown token's score of 0 distinguishes it from
+ * another token with the same name. */
 static clf_status set_unknown_id(json_t *model, const char *path, const char *unknown)
 {
     const json_t *vocab = json_object_get(model, "vocab");

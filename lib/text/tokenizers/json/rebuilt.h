@@ -15,7 +15,7 @@ struct clf__rebuilt_settings {
     int adds_prefix_space;
 };
 
-/* Replaces the sections of the file by those of the class. */
+/* Replaces sections of the file with those of the class. */
 clf_status clf__rebuilt_apply(json_t *root, const char *path, const struct clf__rebuilt_settings *settings);
 
 #endif

@@ -1,4 +1,4 @@
-/* "Replace", both a normalizer and a decoder: replaces matches of a pattern by a text. */
+/* "Replace", both a normalizer and a decoder: replaces matches of a pattern with a text. */
 #ifndef CLF_TEXT_JSON_REPLACE_H
 #define CLF_TEXT_JSON_REPLACE_H
 

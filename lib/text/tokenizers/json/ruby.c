@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 
-/* Unicode character classes as in Oniguruma; PCRE2's \s and \w differ. Outside a bracket, \w has six more
- * members from a Latin-1 table: superscript digits and fractions. */
+/* Unicode character classes as in Oniguruma; PCRE2's \s and \w differ. Outside brackets, \w has six more
+ * members, from a Latin-1 table: superscript digits and fractions. */
 #define WORD       "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
 #define ALONE      WORD "\\xb2\\xb3\\xb9\\xbc-\\xbe"
 #define BEFORE     "(?<=[" ALONE "])"

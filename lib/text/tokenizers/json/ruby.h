@@ -4,8 +4,8 @@
 
 #include "text/tokenizers/json/node.h"
 
-/* Translates an expression to PCRE2 syntax; the caller frees *out. Features that PCRE2 cannot express are
- * CLF_UNSUPPORTED. */
+/* Translates an expression to PCRE2 syntax; the caller frees *out. Returns CLF_UNSUPPORTED for features that
+ * PCRE2 cannot express. */
 clf_status clf__ruby_translate(char **out, const struct clf__node *node, const char *expression);
 
 #endif

@@ -12,7 +12,7 @@ enum clf__split {
     CLF__SPLIT_MERGED_WITH_NEXT,
 };
 
-/* Collects segments from left to right, each a match or the text between two matches, and adds words. */
+/* Receives segments from left to right, each a match or the text between two matches, and adds words. */
 struct clf__splitter {
     struct clf__word_list *out;
     const char *text;

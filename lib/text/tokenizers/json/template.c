@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Ids before and after a text. Later processors add ids at the outside. */
+/* Ids before and after a text. Later processors add ids outside of these. */
 struct ids {
     int32_t items[2 * CLF__TEMPLATE_IDS];
     int count;
@@ -69,7 +69,7 @@ static clf_status read_template(struct sides *out, const struct clf__node *node)
                                       "\"single\" contains no text \"A\"; download the file again");
 }
 
-/* Reads [token, id] at "cls" and "sep". */
+/* Reads the [token, id] pairs "cls" and "sep". */
 static clf_status read_bert(struct sides *out, const struct clf__node *node)
 {
     CLF__TRY(clf__node_check_keys(node, "type cls sep trim_offsets add_prefix_space"));

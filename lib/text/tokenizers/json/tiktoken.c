@@ -37,14 +37,14 @@ static void write_token(char *out, const uint8_t *bytes, size_t size)
     *out = '\0';
 }
 
-/* Adds a token. A duplicate token, or one longer than any of openai/whisper, is an error. */
+/* Adds a token. A duplicate token, or one longer than any in openai/whisper's files, is an error. */
 static clf_status add_token(struct reading *reading, const char *text, size_t length)
 {
     uint8_t bytes[LONGEST];
     char token[2 * LONGEST + 1];
     size_t size;
     if (length == 1 &&
-        *text == '=') { /* the last token of multilingual.tiktoken, which Python decodes as no bytes */
+        *text == '=') { /* the last token of multilingual.tiktoken, which Python decodes to no bytes */
         return CLF_OK;
     }
     if (length == 0 || length > LONGEST || !clf__base64_decode(bytes, &size, text, length)) {
@@ -135,7 +135,7 @@ clf_status clf__tiktoken_count(int *out, const char *path, int rows)
     return status;
 }
 
-/* Lists the special tokens, which are found verbatim in text. */
+/* Lists the special tokens, which are matched verbatim in text. */
 static json_t *added_tokens(const struct clf__token_list *tokens, int first)
 {
     json_t *list = json_array();

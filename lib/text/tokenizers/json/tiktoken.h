@@ -11,12 +11,11 @@
  * follow the file's tokens, with as many languages as the ids allow. The caller frees *out with
  * json_decref(). */
 clf_status clf__tiktoken_read(json_t **out, const char *path, int rows);
-/* Does the same as clf__tiktoken_read() for a vocabulary with all tokens in order of id. Ids below
- * <|endoftext|>, the first special token, are ranks. CLF_FORMAT without that token or without a token for
- * some byte. */
+/* clf__tiktoken_read() for a vocabulary with all tokens in order of id. Ids below <|endoftext|>, the first
+ * special token, are ranks. Returns CLF_FORMAT if this token, or the token of any byte, is missing. */
 struct clf__vocabulary;
 clf_status clf__tiktoken_of_vocabulary(json_t **out, const struct clf__vocabulary *vocabulary);
-/* Counts the tokens of a file, which is the id of the first special token. */
+/* Counts the tokens of a file; their number is the id of the first special token. */
 clf_status clf__tiktoken_count(int *out, const char *path, int rows);
 
 #endif

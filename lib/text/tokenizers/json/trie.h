@@ -1,4 +1,4 @@
-/* A trie of tokens, for looking up every token that a text begins with. */
+/* A trie of tokens, which finds every token that a text begins with. */
 #ifndef CLF_TEXT_JSON_TRIE_H
 #define CLF_TEXT_JSON_TRIE_H
 
@@ -25,7 +25,7 @@ struct clf__trie_token {
     int32_t id;
 };
 
-/* Builds a trie from tokens in any order, which it sorts; of equal texts, the higher id is kept. */
+/* Sorts the tokens and builds a trie from them. If texts are equal, the higher id is kept. */
 clf_status clf__trie_build(struct clf__trie *out, struct clf__trie_token *tokens, size_t count);
 void clf__trie_free(struct clf__trie *trie);
 

@@ -37,7 +37,7 @@ static clf_status normal_failed(UErrorCode error)
                      "ICU cannot normalise a text: %s; check its data files", u_errorName(error));
 }
 
-/* `room` holds the UTF-16 text and its normal form, which has at most 18 times as many units. */
+/* `room` holds the UTF-16 text and its normalised form, which has at most 18 times as many units. */
 static clf_status normalise_with(const UNormalizer2 *form, UChar *room, struct clf__word_list *out,
                                  const char *text, size_t size)
 {

@@ -24,7 +24,7 @@ struct unigram {
 struct clf__path_node {
     double score;
     size_t start; /* start of the last token */
-    size_t next;  /* end of the token that begins here in the best segmentation */
+    size_t next;  /* end of the token that begins here, in the best segmentation */
     int32_t id;
     int is_reached;
 };

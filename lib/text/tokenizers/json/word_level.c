@@ -30,7 +30,7 @@ static clf_status word_level_read(void **state, const struct clf__node *node,
         clf__free(model);
         return status;
     }
-    /* Few vocabularies contain the default name. A missing unknown token is an error only when a word is
+    /* Few vocabularies contain the default unknown token, so its absence is an error only when a word is
      * unknown. */
     model->unknown = name != NULL ? clf__trie_find(&model->trie, name, strlen(name)) : -1;
     *unknown = model->unknown;

@@ -14,7 +14,7 @@ struct clf__word {
 
 /* Zero-initialise; memory is reused when the list is cleared and refilled. */
 struct clf__word_list {
-    char *bytes; /* (size) valid UTF-8, with the bytes of the open word at the end */
+    char *bytes; /* (size) valid UTF-8, ends with the bytes of the open word */
     size_t size, capacity;
     struct clf__word *items;
     int count, item_capacity;
@@ -26,8 +26,8 @@ struct clf__word_list {
 void clf__word_list_free(struct clf__word_list *words);
 void clf__word_list_clear(struct clf__word_list *words);
 
-/* Append bytes or a character to the open word, and end the open word. CLF_TEXT if the list would exceed
- * `most`. */
+/* Append bytes or a character to the open word, and end the open word. Return CLF_TEXT if the list would
+ * exceed `most`. */
 clf_status clf__word_list_put(struct clf__word_list *words, const char *bytes, size_t size);
 clf_status clf__word_list_put_character(struct clf__word_list *words, int32_t character);
 clf_status clf__word_list_end(struct clf__word_list *words, int is_first);

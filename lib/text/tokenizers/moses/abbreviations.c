@@ -38,7 +38,7 @@ static void strip(const char **line, size_t *size)
     *size = end;
 }
 
-/* Returns whether a line ends with the mark of abbreviations that are kept only before numbers. */
+/* Returns whether a line ends with the mark of an abbreviation that applies only before numbers. */
 static int has_mark(const char *line, size_t size)
 {
     static const char mark[] = "#NUMERIC_ONLY#";
@@ -52,8 +52,8 @@ static int has_mark(const char *line, size_t size)
     return 0;
 }
 
-/* Adds the abbreviation of a line. In a line with the mark, this is the text before the last space, which may
- * be empty. */
+/* Adds the abbreviation of a line. If the line has the mark, the abbreviation is the text before the last
+ * space, which may be empty. */
 static clf_status add_line(struct clf__token_list *always, struct clf__token_list *numeric, const char *line,
                            size_t size)
 {
@@ -177,7 +177,7 @@ static int has_word_character(const struct clf__moses_sets *sets, const char *wo
     return 0;
 }
 
-/* Returns whether the full stop after a word is part of the word; `follows` (size follows_size, 0: none) is
+/* Returns whether the full stop after a word is part of the word; `follows` (follows_size bytes, 0: none) is
  * the next word. */
 static int keeps_full_stop(const struct clf__moses_abbreviations *abbreviations,
                            const struct clf__moses_sets *sets, const char *word, size_t size,

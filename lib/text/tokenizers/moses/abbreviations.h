@@ -1,5 +1,6 @@
-/* Full stops at word ends, and Moses' lists of abbreviations (nonbreaking_prefix.de), whose full stops are
- * kept. The lists are LGPL-licensed, so they are not distributed here but read where installed. */
+/* Full stops at word ends, and Moses' lists of abbreviations (nonbreaking_prefix.de), which keep their full
+ * stops. The lists are LGPL-licensed, so they are not distributed here but read from where they are
+ * installed. */
 #ifndef CLF_TEXT_MOSES_ABBREVIATIONS_H
 #define CLF_TEXT_MOSES_ABBREVIATIONS_H
 
@@ -7,11 +8,13 @@
 #include "text/tokenizers/vocabulary.h"
 
 struct clf__moses_abbreviations {
-    struct clf__vocabulary always, numeric; /* `numeric`: abbreviations only before a number; size 0: none */
+    struct clf__vocabulary always,
+        numeric; /* `numeric`: abbreviations that apply only before a number; size 0: none */
 };
 
 /* Opens the list of a language, or the English list if Moses has none, from the model's folder or
- * $CLFORMER_ABBREVIATIONS. Without a list there are no abbreviations; `warns` logs a warning. */
+ * $CLFORMER_ABBREVIATIONS. Without a list there are no abbreviations; a warning is logged if `warns` is set.
+ */
 clf_status clf__moses_abbreviations_open(struct clf__moses_abbreviations *out, const char *folder,
                                          const struct clf__moses_language *language, int warns);
 void clf__moses_abbreviations_close(struct clf__moses_abbreviations *abbreviations);

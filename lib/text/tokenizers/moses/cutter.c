@@ -128,7 +128,7 @@ void clf__moses_cutter_close(struct clf__moses_cutter *cutter)
     clf__moses_rules_close(&cutter->ends);
 }
 
-/* --- Two or more dots: spelled out as a word until all other rules have run --- */
+/* --- Two or more dots are spelled out as a word until all other rules have run --- */
 
 static const char one_dot[] = "DOT", dots_end[] = "MULTI";
 
@@ -161,7 +161,7 @@ static clf_status spell_dots(struct clf__moses_work *work)
     return CLF_OK;
 }
 
-/* As in sacremoses, the spelled-out word also becomes dots if the text itself contained it. */
+/* As in sacremoses, the spelled-out word also becomes dots if it was in the original text. */
 static clf_status unspell_dots(struct clf__moses_work *work)
 {
     const char *text = work->text.bytes, *end = text + work->text.size;

@@ -1,5 +1,5 @@
-/* Splits text into words like sacremoses: MosesPunctNormalizer, then MosesTokenizer, which escapes &|<>'"[]
- * as in XML. */
+/* Splits text into words as sacremoses does: MosesPunctNormalizer, then MosesTokenizer, which escapes
+ * &|<>'"[] as in XML. */
 #ifndef CLF_TEXT_MOSES_CUTTER_H
 #define CLF_TEXT_MOSES_CUTTER_H
 
@@ -13,12 +13,12 @@ struct clf__moses_cutter {
 };
 
 /* Opens a cutter for a language code; its list of abbreviations may be in the model's folder. `also`: 0 or
- * CLF__MOSES_AS_FSMT. `warns`: a missing list is logged. */
+ * CLF__MOSES_AS_FSMT. `warns`: log a warning if the list is missing. */
 clf_status clf__moses_cutter_open(struct clf__moses_cutter *out, const char *code, unsigned also,
                                   const char *folder, int warns);
 void clf__moses_cutter_close(struct clf__moses_cutter *cutter);
 
-/* Replaces the text of `work`, valid UTF-8, by words separated by spaces. */
+/* Replaces the text of `work`, which is valid UTF-8, with words separated by spaces. */
 clf_status clf__moses_cut(const struct clf__moses_cutter *cutter, struct clf__moses_work *work);
 
 #endif

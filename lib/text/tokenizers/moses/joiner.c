@@ -11,7 +11,7 @@ struct word {
     size_t size;
 };
 
-/* Parity of one kind of quotation mark: after an even number, the next one opens. */
+/* The parity of one kind of quotation mark: after an even number of marks, the next one opens a quotation. */
 struct quote {
     struct word mark;
     int is_open;
@@ -41,7 +41,7 @@ static int is_of(const struct word *word, const char *bytes)
     return strspn(word->text, bytes) >= word->size;
 }
 
-/* Does the same as is_of() for ASCII characters and two other characters. */
+/* is_of() for a set of ASCII characters and two other characters. */
 static int is_of_marks(const struct word *word, const char *ascii, const char *one, const char *two)
 {
     for (size_t at = 0; at < word->size;) {
@@ -95,7 +95,7 @@ static int begins_with_letter(const struct joining *joining, const struct word *
            clf__moses_has(joining->sets, CLF__MOSES_LETTERS, word->text + at, word->size - at, &next);
 }
 
-/* Returns whether a word is a letter and an apostrophe. */
+/* Returns whether a word is a letter followed by an apostrophe. */
 static int is_elision(const struct joining *joining, const struct word *word)
 {
     size_t end = word->size - 1;
@@ -178,7 +178,8 @@ static clf_status put_quote(struct joining *joining, const struct word *word)
 }
 
 /* Returns whether a word attaches to the word before it. The rule for a number after a Czech decimal comma
- * follows sacremoses, which tests the end of the whole text, so it applies to all numbers of such a text. */
+ * follows sacremoses, which tests the end of the whole text, so the rule applies to every number in such a
+ * text. */
 static int joins_before(const struct joining *joining, const struct word *word)
 {
     unsigned does = joining->language->does;
@@ -196,7 +197,7 @@ static int joins_behind(const struct joining *joining, const struct word *word)
            is_elision(joining, word) && begins_with_letter(joining, &joining->words[joining->at + 1], 0);
 }
 
-/* sacremoses raises an exception here (a list is not an iterator); this follows Moses. */
+/* Follows Moses, because sacremoses raises an exception here (a list is not an iterator). */
 static int joins_dash(const struct joining *joining, const struct word *word)
 {
     if ((joining->language->does & CLF__MOSES_JOINS_DASHES) == 0 || joining->at + 2 >= joining->count ||

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* sacremoses' lists of scripts are from Unicode 8 and contain the dotted circle. */
+/* sacremoses' script lists are from Unicode 8 and contain the dotted circle. */
 #define SCRIPT(name) "[[:scx=" name ":]&[:age=8.0:]]"
 #define HAN          "[[[:scx=Hani:]&[:age=8.0:]]-[\\uA700-\\uA707]]\\u25CC"
 #define KANA         SCRIPT("Hira") SCRIPT("Kana")

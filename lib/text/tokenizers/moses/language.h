@@ -3,14 +3,14 @@
 #ifndef CLF_TEXT_MOSES_LANGUAGE_H
 #define CLF_TEXT_MOSES_LANGUAGE_H
 
-/* Each language has exactly one flag of each of the first three groups. */
+/* Each language has exactly one flag from each of the first three groups. */
 enum {
     CLF__MOSES_COMMA_IN_QUOTES =
         1, /* moves a comma or full stop after a closing quotation mark into the quotation */
     CLF__MOSES_COMMA_BEHIND_QUOTES = 2, /* moves a comma or full stop out of a quotation */
     CLF__MOSES_COMMA_STAYS = 4,
 
-    CLF__MOSES_DECIMAL_COMMA = 8, /* replaces a no-break space within a number by a comma */
+    CLF__MOSES_DECIMAL_COMMA = 8, /* replaces a no-break space within a number with a comma */
     CLF__MOSES_DECIMAL_POINT = 16,
 
     CLF__MOSES_APOSTROPHE_BEHIND = 32, /* an apostrophe within a word starts the second part: it 's */
@@ -37,7 +37,7 @@ struct clf__moses_language {
     unsigned does;
 };
 
-/* Finds the language of a code; the comparison is exact. */
+/* Finds the language with exactly this code. */
 const struct clf__moses_language *clf__moses_language(const char *code);
 
 #endif

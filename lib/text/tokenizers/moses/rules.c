@@ -18,7 +18,8 @@ static const char space[] = "\\x09-\\x0d\\x1c-\\x20\\x{85}\\x{a0}\\x{1680}\\x{20
 
 /* --- Compiling --- */
 
-/* Finds the character set named after "{"; *length is the length of the name, 0 if it is not a set. */
+/* Finds the character set whose name follows "{"; *length is the length of the name, or 0 if it is not a set.
+ */
 static clf_status find_class(char **out, size_t *length, const struct clf__moses_sets *sets, const char *name)
 {
     *length = strcspn(name, "}");

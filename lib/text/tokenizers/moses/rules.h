@@ -9,8 +9,8 @@
 
 struct clf__moses_rule {
     unsigned where; /* language flag CLF__MOSES_... that enables the rule; 0: all languages */
-    /* PCRE2 pattern. {alpha}, {space} and so on insert a set of characters in brackets. It must match in
-     * linear time: a match must not be able to start within its own beginning. */
+    /* PCRE2 pattern. {alpha}, {space} and so on insert a set of characters in brackets. Matching must take
+     * linear time, so an attempted match must not contain the start of another one. */
     const char *pattern;
     const char *replacement; /* $1 is the first group */
 };

@@ -1,5 +1,5 @@
-/* Character sets in Moses' rules. sacremoses lists the characters of Perl's sets in Unicode 7, up to U+FFFF
- * and without Chinese, Japanese and Korean; this file builds the same sets from ICU properties. */
+/* The character sets used in Moses' rules. sacremoses lists the characters of Perl's sets in Unicode 7, up to
+ * U+FFFF and without Chinese, Japanese and Korean; this file builds the same sets from ICU properties. */
 #ifndef CLF_TEXT_MOSES_SETS_H
 #define CLF_TEXT_MOSES_SETS_H
 
@@ -12,7 +12,7 @@ struct USet;
 
 enum clf__moses_set {
     CLF__MOSES_LETTERS,
-    CLF__MOSES_ALPHA, /* letters, and marks above and below them */
+    CLF__MOSES_ALPHA, /* letters and their combining marks */
     CLF__MOSES_WORD,  /* alpha, and the scripts of the language */
     CLF__MOSES_ALNUM, /* word characters and digits, which are not separated by spaces */
     CLF__MOSES_NUMBER,

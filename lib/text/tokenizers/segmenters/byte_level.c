@@ -156,7 +156,7 @@ size_t clf__byte_level_bytes(char *out, const char *token, size_t size)
     size_t count = 0;
     for (const char *at = token; at < token + size;) {
         int byte = clf__byte_pairs_byte(&at);
-        if (byte < 0) { /* a token with other characters, such as an added token, is literal */
+        if (byte < 0) { /* a token with other characters, such as an added token, is copied literally */
             memcpy(out, token, size);
             return size;
         }

@@ -74,7 +74,7 @@ struct line {
     size_t left_size, right_size;
 };
 
-/* Reads the next pair of the file; returns 0 at the end. *damaged: the line is not a pair. */
+/* Reads the next pair of the file; returns 0 at the end. Sets *damaged if the line is not a pair. */
 static int next_pair(struct line *out, const char **text, int *damaged)
 {
     while (**text != '\0') {
@@ -132,8 +132,8 @@ static clf_status add_merges(struct clf__byte_pairs *pairs, int count, const cha
         const char *result = pairs->symbols.tokens[BYTES + rank];
         int32_t left = clf__vocabulary_id(&pairs->symbols, line.left, line.left_size);
         int32_t right = clf__vocabulary_id(&pairs->symbols, line.right, line.right_size);
-        /* A pair with a symbol that no merge produces is unused: transformers drops the first pair of a file
-         * without a version when saving. A repeated pair keeps its first rank. */
+        /* A pair is ignored if no merge produces one of its symbols: when transformers saves a file without a
+         * version line, it drops the first pair. A repeated pair keeps its first rank. */
         if (left >= 0 && right >= 0) {
             clf__merges_add(&pairs->merges, left, right, rank,
                             clf__vocabulary_id(&pairs->symbols, result, strlen(result)), 0);

@@ -17,13 +17,14 @@ struct clf__byte_pairs {
 clf_status clf__byte_pairs_read(struct clf__byte_pairs *out, const char *path);
 void clf__byte_pairs_free(struct clf__byte_pairs *pairs);
 
-/* Segments a word of `size` bytes: merges the pair with the lowest rank first, the leftmost on ties. */
+/* Segments a word of `size` bytes by merging the pair with the lowest rank first, the leftmost on ties. */
 clf_status clf__byte_pairs_cut(const struct clf__byte_pairs *pairs, struct clf__merge_work *work,
                                const char *word, size_t size, clf__token_function *function, void *user);
 
 /* Writes the printable character of a byte; returns its size, 1 or 2. */
 int clf__byte_pairs_character(char out[2], int byte);
-/* Decodes the printable character at *text and advances *text; -1: it encodes no byte. */
+/* Decodes the printable character at *text and advances *text; returns -1 if the character encodes no byte.
+ */
 int clf__byte_pairs_byte(const char **text);
 
 #endif

@@ -1,5 +1,5 @@
-/* Bytes as tokens (ByT5, Xue et al. 2022). Tokens are written with GPT-2's printable character for the
- * byte. */
+/* Bytes as tokens (ByT5, Xue et al. 2022). Each token is written as GPT-2's printable character for the byte.
+ */
 #include "text/tokenizers/segmenters/segmenter.h"
 
 #include <string.h>

@@ -30,7 +30,7 @@ static clf_status cut_word(void *user, const char *word, size_t length)
     }
     size_t start = 0;
     for (size_t i = 1; i <= length; i++) {
-        /* Continuation bytes are 10xxxxxx. */
+        /* Continuation bytes have the form 10xxxxxx. */
         if (i == length || ((unsigned char)word[i] & 0xC0) != 0x80) {
             CLF__TRY(cutting->function(cutting->user, word + start, i - start));
             start = i;

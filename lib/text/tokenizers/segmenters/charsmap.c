@@ -5,17 +5,17 @@
 #include "base/little_endian.h"
 #include "base/memory.h"
 
-/* NFKC's longest replacement has 33 bytes, its longest key a few letters; the tables that SentencePiece ships
- * have about 240,000 bytes. */
+/* NFKC's longest replacement has 33 bytes and its longest key a few letters; SentencePiece's own tables have
+ * about 240,000 bytes. */
 enum {
     MAX_MATCHES = 32, /* size of the library's array for prefix matches */
     MAX_KEY_BYTES = 255,
     MAX_REPLACEMENT_BYTES = 1024,
     MAX_TABLE_BYTES = 1 << 24,
-    SPACE_BYTES = 3, /* SentencePiece replaces a space by U+2581 */
+    SPACE_BYTES = 3, /* SentencePiece replaces a space with U+2581 */
 };
 
-/* Properties of the subtree below a visited node. */
+/* Properties of the subtree of a visited node. */
 struct below {
     uint8_t is_known;
     uint8_t bytes;   /* size of the longest key */
@@ -70,7 +70,7 @@ static const char *check_value(const struct clf__charsmap *map, uint32_t value)
                : NULL;
 }
 
-/* Returns the base of the node whose child this unit can be, from the label of the unit. */
+/* Returns the base of a unit's parent, computed from the unit's label. */
 static uint32_t base_of(const struct clf__charsmap *map, uint32_t child)
 {
     return child ^ (unit_at(map, child) & 0xFF);
@@ -111,8 +111,8 @@ static int fail_walk(struct walk *walk, const char *wrong)
     return 0;
 }
 
-/* Visits every node below a node once and records the properties of its subtree. A loop is an endless key, so
- * MAX_KEY_BYTES bounds the depth. */
+/* Visits every node below a node once and records the properties of its subtree. A loop would be an endless
+ * key, so MAX_KEY_BYTES bounds the depth. */
 static int walk_below(struct walk *walk, uint32_t position, int depth)
 {
     const struct clf__charsmap *map = walk->map;

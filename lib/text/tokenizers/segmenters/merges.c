@@ -96,7 +96,7 @@ static struct clf__merge_step heap_take(struct clf__merge_step *heap, int *count
     return first;
 }
 
-/* Plans the merge of the symbol at a position with its right neighbour, if there is such a pair. */
+/* Plans the merge of the symbol at a position with its right neighbour if there is such a merge. */
 static void plan(const struct clf__merges *merges, struct clf__merge_work *work, int *planned, int at)
 {
     const struct clf__merge_link *links = work->links;
@@ -110,8 +110,8 @@ static void plan(const struct clf__merges *merges, struct clf__merge_work *work,
     }
 }
 
-/* Returns whether a planned merge is still valid. As in Hugging Face tokenizers, other symbols with the same
- * result are accepted, except with at_once. */
+/* Returns whether a planned merge is still valid. As in Hugging Face tokenizers, the symbols may have changed
+ * if their merge has the same result, except with at_once. */
 static int can_be_made(const struct clf__merges *merges, const struct clf__merge_work *work,
                        const struct clf__merge_step *step)
 {

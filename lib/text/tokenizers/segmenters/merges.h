@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* A pair of symbols, and the symbol into which the pair merges. */
+/* A pair of symbols, and the symbol that the pair merges into. */
 struct clf__merge {
     uint64_t pair; /* left << 32 | right; all ones: empty slot */
     int32_t rank, result;
@@ -21,19 +21,20 @@ struct clf__merges {
     int at_once;
 };
 
-/* Allocates space for `count` merges. Of duplicate pairs, the first is kept or, with `replaces`, the last. */
+/* Allocates space for `count` merges. If a pair is added twice, the first is kept or, with `replaces`, the
+ * last. */
 clf_status clf__merges_create(struct clf__merges *out, int count);
 void clf__merges_add(struct clf__merges *merges, int32_t left, int32_t right, int32_t rank, int32_t result,
                      int replaces);
 void clf__merges_free(struct clf__merges *merges);
 
-/* A symbol of the word; id -1: merged into the symbol before. */
+/* A symbol of the word; -1: merged into the symbol before. */
 struct clf__merge_link {
     int32_t symbol;
     int before, next; /* -1: none */
 };
 
-/* Scratch memory for one word, reused from word to word; zero-initialise. */
+/* Scratch memory for one word, reused for each word; zero-initialise. */
 struct clf__merge_work {
     struct clf__merge_link *links; /* (count) linked by `next`, starting at the first */
     struct clf__merge_step *heap;
@@ -41,11 +42,11 @@ struct clf__merge_work {
 };
 void clf__merge_work_free(struct clf__merge_work *work);
 
-/* Starts a word of at most `most` symbols, which are then added one by one. */
+/* Starts a word of at most `most` symbols, which are then added in order. */
 clf_status clf__merge_begin(struct clf__merge_work *work, size_t most);
 void clf__merge_symbol(struct clf__merge_work *work, int32_t symbol);
-/* Merges the pair with the lowest rank, the leftmost on ties, until none is left; new pairs are considered at
- * once, or with `at_once` after all occurrences of the pair. */
+/* Merges the pair with the lowest rank, the leftmost on ties, until no pair is left. New pairs are considered
+ * immediately or, with `at_once`, after all occurrences of the current pair. */
 void clf__merge_all(const struct clf__merges *merges, struct clf__merge_work *work);
 
 #endif

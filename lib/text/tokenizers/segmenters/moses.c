@@ -1,6 +1,6 @@
-/* Byte-pair encoding on words of Moses' tokenizer: bpe.model of Argos Translate (1.11), and FSMTTokenizer.
- * Unlike in sacremoses, the literal "DOTMULTI." is not an ellipsis, and Czech words with a dash, where
- * sacremoses fails, are joined as in Moses. */
+/* Byte-pair encoding of words from the Moses tokenizer: bpe.model of Argos Translate (1.11), and
+ * FSMTTokenizer. Unlike in sacremoses, the literal "DOTMULTI." is not an ellipsis, and Czech words with a
+ * dash, where sacremoses fails, are joined as in Moses. */
 #include "text/tokenizers/segmenters/segmenter.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static void moses_free(void *state)
     clf__free(side);
 }
 
-/* Only the source side reports missing lists: targets are segmented only for scoring and prefixes, which the
+/* Only the source side reports missing lists. Targets are segmented only for scoring and prefixes, which the
  * Python packages do not support. */
 static clf_status open_side(struct state *side, const struct clf__segmenter_folder *folder, int target,
                             enum clf__pairs_kind kind)
@@ -117,7 +117,7 @@ static clf_status cut(const struct state *side, const char *text, size_t size, c
 static clf_status moses_segment(const void *state, const char *text, size_t size,
                                 clf__token_function *function, void *user)
 {
-    enum { GROWTH = 3 }; /* maximum growth of a text in lower case */
+    enum { GROWTH = 3 }; /* maximum growth of a text when converted to lower case */
     const struct state *side = state;
     char *lower = NULL;
     UErrorCode error = U_ZERO_ERROR;

@@ -219,7 +219,7 @@ static clf_status take_word(struct clf__pairs_work *work, const char *word, size
     return CLF_OK;
 }
 
-/* Adds the symbol for some bytes, or a unique id if no pair contains them. */
+/* Adds the symbol for bytes `start` to `end`, or a unique id if no pair contains them. */
 static void add_symbol(const struct clf__pairs *pairs, struct clf__pairs_work *work, int start, int end,
                        int place)
 {
@@ -245,7 +245,8 @@ static int add_symbols_of(const struct clf__pairs *pairs, struct clf__pairs_work
     return count;
 }
 
-/* Calls `function` with the bytes of a word from start to end, followed by @@ unless they end the word. */
+/* Calls `function` with the bytes of a word from start to end, followed by @@ unless the bytes end the word.
+ */
 static clf_status give_token(const struct clf__pairs *pairs, struct clf__pairs_work *work, int start, int end,
                              int size, clf__token_function *function, void *user)
 {
@@ -282,7 +283,7 @@ clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work
 
 /* --- Joining --- */
 
-/* Replaces each run of white space by one space, and strips white space at both ends, in place. */
+/* Replaces each run of white space with one space, and strips white space at both ends, in place. */
 static void space_once(char *text)
 {
     char *end = text;

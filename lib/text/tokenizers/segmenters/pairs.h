@@ -7,16 +7,16 @@
 #include "text/tokenizers/segmenters/segmenter.h"
 #include "text/tokenizers/vocabulary.h"
 
-/* The rules for reading a file, which differ in ignored lines and in duplicate pairs. */
+/* The rules for reading a file, which differ in the lines they ignore and in duplicate pairs. */
 enum clf__pairs_kind {
     /* BlenderbotSmallTokenizer: ignores the first line (a version), blank lines and a last line without a
-     * line end. The last of equal pairs applies. */
+     * line end. If a pair occurs twice, the last one applies. */
     CLF__PAIRS_TRANSFORMERS,
     /* subword-nmt 0.3.8 and its copy in argostranslate 1.11: the first line may be a version, 0.1 or 0.2; all
-     * other lines are pairs. The first of equal pairs applies. */
+     * other lines are pairs. If a pair occurs twice, the first one applies. */
     CLF__PAIRS_SUBWORD_NMT,
-    /* FSMTTokenizer: ignores a third column, blank lines and a last line without a line end. The last of
-     * equal pairs applies. Tokens that end a word end with </w>; no token has @@. */
+    /* FSMTTokenizer: ignores a third column, blank lines and a last line without a line end. If a pair occurs
+       twice, the last one applies. Tokens that end a word end with </w>; no token has @@. */
     CLF__PAIRS_FASTBPE
 };
 
@@ -28,12 +28,12 @@ struct clf__pairs {
                        character */
 };
 
-/* Reads a file. Returns CLF_FORMAT with the line number for a damaged line, CLF_UNSUPPORTED for an unknown
+/* Reads a file. Returns CLF_FORMAT with the line number for a damaged line and CLF_UNSUPPORTED for an unknown
  * version. */
 clf_status clf__pairs_read(struct clf__pairs *out, const char *path, enum clf__pairs_kind kind);
 void clf__pairs_free(struct clf__pairs *pairs);
 
-/* Scratch memory for words, reused from word to word; zero-initialise. */
+/* Scratch memory for one word, reused for each word; zero-initialise. */
 struct clf__pairs_work {
     struct clf__merge_work merges;
     char *word;  /* the word, with space for @@ */
@@ -42,11 +42,11 @@ struct clf__pairs_work {
 };
 void clf__pairs_work_free(struct clf__pairs_work *work);
 
-/* Calls `function` with the subwords of a word, valid UTF-8. */
+/* Calls `function` with the subwords of a word, which is valid UTF-8. */
 clf_status clf__pairs_cut(const struct clf__pairs *pairs, struct clf__pairs_work *work, const char *word,
                           size_t size, clf__token_function *function, void *user);
 
-/* Joins subwords to words with one space between two words; the caller frees *text. */
+/* Joins subwords into words separated by single spaces; the caller frees *text. */
 clf_status clf__pairs_join(const struct clf__pairs *pairs, char **text, const char *const *tokens, int count);
 
 #endif

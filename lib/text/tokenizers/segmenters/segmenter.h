@@ -1,4 +1,4 @@
-/* A segmenter splits text into the tokens of a vocabulary and joins them again. Each kind is a table of
+/* A segmenter splits text into the tokens of a vocabulary and joins tokens into text. Each kind is a table of
  * functions in one file; choose.c selects the kind for a model folder. */
 #ifndef CLF_TEXT_SEGMENTERS_SEGMENTER_H
 #define CLF_TEXT_SEGMENTERS_SEGMENTER_H
@@ -20,14 +20,14 @@ typedef clf_status clf__id_function(void *user, int32_t id, const char *text, si
 /* A model folder and the settings of its tokenizer_config.json for segmenters. */
 struct clf__segmenter_folder {
     const char *path;
-    int cleans_up;                                 /* clean_up_tokenization_spaces */
-    int splits_words;                              /* pre_tokenizer is WhitespaceSplit */
-    int lowers_case;                               /* do_lower_case; only clf__segmenter_fsmt uses it */
-    const char *word_delimiter;                    /* word_delimiter_token; may be NULL */
-    const char *model;                             /* file for both sides; NULL: source.spm and target.spm */
-    int joins_plainly, adds_prefix_space;          /* settings of the tokenizer class */
-    const char *source_language, *target_language; /* language codes, if segmentation depends on the language;
-                                                      may be NULL */
+    int cleans_up;                        /* clean_up_tokenization_spaces */
+    int splits_words;                     /* pre_tokenizer is WhitespaceSplit */
+    int lowers_case;                      /* do_lower_case; only clf__segmenter_fsmt uses it */
+    const char *word_delimiter;           /* word_delimiter_token; may be NULL */
+    const char *model;                    /* file for both sides; NULL: source.spm and target.spm */
+    int joins_plainly, adds_prefix_space; /* settings of the tokenizer class */
+    const char *source_language,
+        *target_language; /* language codes if segmentation depends on the language; may be NULL */
 };
 
 struct clf__segmenter {
@@ -43,12 +43,12 @@ struct clf__segmenter {
     /* Adds all tokens of the model except the first `skipped`, in order of id. NULL: no model. */
     clf_status (*add_tokens)(const void *state, struct clf__token_list *tokens, int skipped);
     /* Segments valid UTF-8; NUL bytes are white space. A segmenter whose state has ids implements `number`
-     * instead, and finds special tokens itself. */
+     * instead and finds special tokens itself. */
     clf_status (*segment)(const void *state, const char *text, size_t size, clf__token_function *function,
                           void *user);
     clf_status (*number)(const void *state, const char *text, size_t size, clf__id_function *function,
                          void *user);
-    /* Joins tokens to text; the caller frees *text. */
+    /* Joins tokens into text; the caller frees *text. */
     clf_status (*join)(const void *state, char **text, const char *const *tokens, int count);
 };
 
@@ -71,14 +71,14 @@ extern const struct clf__segmenter clf__segmenter_byte_level;
 /* Lower-case BPE with merges.txt: subwords that do not end a word end with @@. */
 extern const struct clf__segmenter clf__segmenter_subwords;
 
-/* BPE on words of Moses' tokenizer, by language. */
+/* BPE of words from the Moses tokenizer, with the language's rules. */
 extern const struct clf__segmenter clf__segmenter_moses;
 /* The same for transformers' FSMTTokenizer: tokens that end a word end with </w>. */
 extern const struct clf__segmenter clf__segmenter_fsmt;
 
 /* Reads the segmenter settings of tokenizer_config.json, which the folder borrows. */
 clf_status clf__segmenter_read_config(struct clf__segmenter_folder *folder, const struct clf__json *config);
-/* Selects the segmenter of a folder. SentencePiece if source.spm or target.spm exists (both are required),
+/* Selects the segmenter of a folder: SentencePiece if source.spm or target.spm exists (both are required),
  * characters if there is a word delimiter, otherwise words. Fails if the target vocabulary has SentencePiece
  * or byte-level tokens, unless the configuration defines the segmentation. */
 clf_status clf__segmenter_choose(const struct clf__segmenter **out,

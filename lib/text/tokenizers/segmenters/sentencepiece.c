@@ -1,6 +1,6 @@
 /* With source.spm and target.spm, follows transformers' MarianTokenizer (5.23): no punctuation normalization,
- * and a leading >>code<< is one token. Unlike in MarianTokenizer, "</s>" and "<pad>" in text are text. With
- * one model for both sides, the tokenizer finds added tokens first. */
+ * and a leading >>code<< is one token. Unlike in MarianTokenizer, "</s>" and "<pad>" in text are ordinary
+ * text. With one model for both sides, the tokenizer finds added tokens first. */
 #include "text/tokenizers/segmenters/segmenter.h"
 
 #include <string.h>
@@ -68,8 +68,8 @@ static size_t code_length(const char *text, size_t size)
     return 0;
 }
 
-/* Returns where to split a text so that SentencePiece gets at most `most` bytes: at a space, or between two
- * characters if there is none. */
+/* Returns where to split a text so that the first part has at most `most` bytes: at a space or, if there is
+ * none, between two characters. */
 static size_t part_length(const char *text, size_t size, size_t most)
 {
     if (size <= most) {
@@ -83,9 +83,9 @@ static size_t part_length(const char *text, size_t size, size_t most)
     return clf__utf8_cut(text, most);
 }
 
-/* SentencePiece takes quadratic time on runs of unknown characters, so long texts are split; each part starts
- * with the space at the split. A model whose normalizer expands every letter gets smaller parts, and an error
- * at the limit. */
+/* SentencePiece takes quadratic time on runs of unknown characters, so long texts are split; the space at a
+ * split is skipped, because SentencePiece adds one before each part. If a model's normalizer expands every
+ * letter, the parts are smaller, down to a limit that is an error. */
 static clf_status segment_parts(const struct clf__sentencepiece *model, const char *text, size_t size,
                                 clf__token_function *function, void *user)
 {
@@ -151,7 +151,8 @@ static clf_status sentencepiece_join(const void *state, char **text, const char 
         CLF__TRY(join_plainly(text, tokens, count));
     } else {
         CLF__TRY(clf__sentencepiece_decode(side->model, text, tokens, count));
-        clf__text_replace(*text, "\u2581", " "); /* as in transformers for tokens unknown to the model */
+        clf__text_replace(*text, "\u2581",
+                          " "); /* as in transformers, for tokens that the model does not have */
         clf__text_strip(*text);
     }
     if (side->cleans_up) {

@@ -40,7 +40,7 @@ namespace
 const int LOG_ONLY_FATAL = 3;
 const size_t MOST_FILE_BYTES = size_t(1) << 28;
 const size_t MOST_IN_BUCKET = 64; /* among a million random tokens, about nine share a bucket */
-/* Natural text never grows 32-fold: NFKC's longest replacement has 18 letters for one of three bytes. */
+/* Natural text never grows 32-fold: NFKC's longest replacement has 18 letters for a letter of three bytes. */
 const int GROWTH = 32, LEAST_FIT = CLF__NORMALISED_BYTES / GROWTH;
 
 /* Runs `body` and converts exceptions to a status, because exceptions must not reach C. */
@@ -57,8 +57,8 @@ template <typename Body> clf_status guard(const char *path, Body body) noexcept
     }
 }
 
-/* The library keeps tokens in a hash table like this one. The hash has no seed, so crafted tokens in one
- * bucket would make loading quadratic. */
+/* The library keeps tokens in a hash table like this one. The hash is unseeded, so tokens crafted to fall
+ * into one bucket would make loading quadratic. */
 struct Buckets {
     std::unordered_set<std::string_view> pieces;
     std::vector<bool> user_defined; /* whether each token is user-defined */
@@ -206,7 +206,7 @@ clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, con
 
 namespace
 {
-/* Bounds the output of the denormaliser table before the library applies it to joined tokens. */
+/* Limits the output of the denormaliser table before the library applies the table to joined tokens. */
 clf_status check_output(const clf__sentencepiece *model, const std::vector<std::string> &pieces)
 {
     const std::string space = "\xE2\x96\x81"; /* U+2581 */

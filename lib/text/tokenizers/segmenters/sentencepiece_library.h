@@ -15,11 +15,11 @@ struct clf__sentencepiece;
    process. */
 clf_status clf__sentencepiece_load(struct clf__sentencepiece **out, const void *bytes, size_t size,
                                    const char *path);
-/* Does the same as clf__sentencepiece_load() for a file. */
+/* clf__sentencepiece_load() for a file. */
 clf_status clf__sentencepiece_read(struct clf__sentencepiece **out, const char *path);
 void clf__sentencepiece_free(struct clf__sentencepiece *model);
 
-/* Iterates over the tokens that can occur in text, without the unknown token. */
+/* Iterates over the tokens that can occur in text, except the unknown token. */
 clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf__token_function *function,
                                      void *user);
 /* Adds all tokens except the first `skipped`, in order of id. Marks the tokens that transformers finds before
@@ -28,8 +28,8 @@ clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model,
                                          struct clf__token_list *pieces, int skipped);
 
 /* Returns how many bytes of a text, up to a character boundary, the model can segment at once: SentencePiece
- * takes quadratic time on runs of unknown characters. CLF_TEXT, naming the file, if the size is too small to
- * continue. */
+ * takes quadratic time on runs of unknown characters. Returns CLF_TEXT, naming the file, if the size is too
+ * small to continue. */
 clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t *fit, const char *text,
                                   size_t size);
 
@@ -37,7 +37,7 @@ clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t
 clf_status clf__sentencepiece_encode(const struct clf__sentencepiece *model, const char *text, size_t size,
                                      clf__token_function *function, void *user);
 
-/* Joins tokens to text, valid UTF-8 without NUL bytes; the caller frees *text. */
+/* Joins tokens into text, which is valid UTF-8 without NUL bytes; the caller frees *text. */
 clf_status clf__sentencepiece_decode(const struct clf__sentencepiece *model, char **text,
                                      const char *const *pieces, int count);
 

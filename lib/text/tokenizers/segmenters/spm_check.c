@@ -6,8 +6,9 @@
 #include "base/little_endian.h"
 #include "base/memory.h"
 
-/* The required fields of a SentencePiece file, a protobuf message. Its parser merges repeated messages and
- * takes the last of repeated values: every occurrence is checked, and the last table is used. */
+/* The required fields of a SentencePiece file, which is a protobuf message. Protobuf's parser merges repeated
+ * messages and uses the last of repeated values, so every occurrence is checked and the last table is used.
+ */
 enum {
     MODEL_PIECE = 1,
     MODEL_NORMALIZER_SPEC = 3,
@@ -60,9 +61,9 @@ static int read_varint(struct clf__span *span, int bits, uint64_t *out)
     return 0;
 }
 
-/* Reads the next field of a message; returns 0 if it is damaged. Accepts only what protobuf's parser reads
- * the same way: no tags or lengths over 32 bits, no field 0 and no groups. SentencePiece models have none of
- * these. */
+/* Reads the next field of a message; returns 0 if it is damaged. Accepts only fields that protobuf's parser
+ * reads in the same way: no tags or lengths over 32 bits, no field 0 and no groups. SentencePiece models have
+ * none of these. */
 static int next_field(struct clf__span *message, struct field *field)
 {
     uint64_t key, length = 0;
@@ -223,7 +224,7 @@ static int begins_with(const struct clf__span *text, const struct clf__span *pre
            (text->size >= prefix->size && memcmp(text->bytes, prefix->bytes, prefix->size) == 0);
 }
 
-/* Limits the number of symbols with a common prefix. The symbols are sorted, so each symbol follows its
+/* Limits the number of symbols with a common prefix. The symbols are sorted, so each one follows its
  * prefixes. */
 static clf_status check_symbols(struct check *check)
 {

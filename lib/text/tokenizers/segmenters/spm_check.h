@@ -15,9 +15,9 @@ struct clf__spm_tables {
     struct clf__charsmap normaliser, denormaliser;
 };
 
-/* Checks every bound that the library does not: a damaged normalizer table is read out of bounds during
- * encoding, tokens recurse per byte, 64 symbols may share a prefix, and self-test texts of any length are
- * segmented while loading. `path` is for error messages. */
+/* Checks every limit that the library does not check: the library reads a damaged normalizer table out of
+ * bounds, recurses for each byte of a token, supports 64 symbols with a common prefix, and segments self-test
+ * texts of any length while loading. `path` is for error messages. */
 clf_status clf__spm_check(struct clf__spm_tables *out, const uint8_t *bytes, size_t size, const char *path);
 
 /* A token of a file; its text is borrowed from the bytes. */

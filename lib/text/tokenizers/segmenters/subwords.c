@@ -1,5 +1,5 @@
 /* BPE of BlenderbotSmallTokenizer: lower-case words with punctuation split off; the last character of a word
- * ends with </w>, and a subword that does not end its word is written with a trailing @@. */
+ * ends with </w>, and a subword inside a word is written with a trailing @@. */
 #include "text/tokenizers/segmenters/segmenter.h"
 
 #include <string.h>
@@ -112,7 +112,7 @@ static clf_status cut_all(struct cutting *cutting, const char *text, size_t size
             end = next;
         }
         CLF__TRY(cut_run(cutting, text + at, end - at));
-        /* A line ending that follows directly is a word, except after the space that a ' leaves. */
+        /* A line ending directly after the run is a word, except after ', which leaves a space. */
         if (end < size && text[end] == '\n' && text[end - 1] != '\'') {
             CLF__TRY(cut_word(cutting, line_end, strlen(line_end)));
         }

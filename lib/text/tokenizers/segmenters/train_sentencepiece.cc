@@ -26,12 +26,12 @@ extern "C" {
 
 namespace
 {
-/* Threads sum over parts of the text with rounding, so their number is part of the result. */
+/* Each thread sums over a part of the text with rounding, so the result depends on the number of threads. */
 const char THREADS[] = "4";
 const char LOG_ONLY_FATAL[] = "3";
 
 /* The library skips sentences that are too long or contain U+2585, its mark for unknown text: they are
- * filtered here, so that it never has no sentence. */
+ * filtered here, so that the library always gets a sentence. */
 const char RESERVED[] = "\xE2\x96\x85";
 
 bool is_fit(std::string_view text)
@@ -73,7 +73,7 @@ struct Job {
         changed.notify_all();
     }
 
-    const clf__sentencepiece_training training; /* borrowed pointers stay valid while they are read */
+    const clf__sentencepiece_training training; /* its borrowed pointers are valid while they are read */
     std::mutex lock;
     std::condition_variable changed;
     bool reads = false, is_stopped = false, is_finished = false;
@@ -81,7 +81,7 @@ struct Job {
     std::string bytes;
 };
 
-/* The first pass checks for any text; the last one trains. */
+/* The first pass checks that there is any text; the last one trains. */
 enum class Pass { FIRST, LAST };
 
 /* The library's interface for reading sentences. Reading ends after the last pass. */
@@ -130,7 +130,7 @@ class Sentences final : public sentencepiece::SentenceIterator
         return !done_;
     }
 
-    /* Splits a fitting part off the line. */
+    /* Splits off a part of the line that fits. */
     void cut()
     {
         size_t size = line_.size(), after = size;
@@ -180,7 +180,7 @@ int give_letter(void *user, const char **text, size_t *size)
 }
 
 /* The library exits the process if no sentence has a word after normalization, so a one-letter model with the
- * same normalizer looks for one first. */
+ * same normalizer first looks for such a word. */
 clf_status find_word(bool *found, Sentences *sentences, Job *job)
 {
     int left = 1;
@@ -249,8 +249,8 @@ clf_status learn(Job *job)
     return trained.ok() ? CLF_OK : explain(training, trained.ToString());
 }
 
-/* Serialises training: the library does not document that its trainer is reentrant, and an abandoned one may
- * still run. */
+/* Serialises training: SentencePiece does not document its trainer as reentrant, and an abandoned thread may
+ * still be training. */
 std::mutex one_at_a_time;
 
 clf_status try_to_learn(Job *job) noexcept
@@ -293,8 +293,8 @@ void abandon(std::thread *thread)
     }
 }
 
-/* Waits until training finishes, or an interruption comes and the caller's text is no longer read. Returns
- * true if finished. */
+/* Waits until training has finished or, after an interruption, the caller's text is no longer read. Returns
+ * true if training has finished. */
 bool wait_for(Job *job)
 {
     std::unique_lock<std::mutex> guard(job->lock);

@@ -10,8 +10,10 @@
 /* Maximum size of a sentence passed to the library. */
 enum { CLF__SENTENCE_BYTES = 4192 };
 
-/* Gives the next sentence, borrowed until the next call; returns 0 at the end. Invalid UTF-8 is skipped. A
- * sentence over CLF__SENTENCE_BYTES is split at spaces, or between characters if there are none. */
+/* Sets *text to the next sentence, borrowed until the next call; returns 0 at the end. Invalid UTF-8 is
+ * skipped. A sentence longer than CLF__SENTENCE_BYTES is split at spaces or, if there are none, between
+ * characters.
+ */
 typedef int clf__sentence_function(void *user, const char **text, size_t *size);
 
 struct clf__sentencepiece_training {
@@ -25,9 +27,9 @@ struct clf__sentencepiece_training {
     void *interrupted_user;
 };
 
-/* Trains a Unigram model (Kudo 2018) on NFKC-normalised text, deterministically, on another thread. CLF_TEXT
- * if the text has too few words or too many characters for `pieces`. After CLF_INTERRUPTED, which returns at
- * once, the thread runs on and exit() waits for it. */
+/* Trains a Unigram model (Kudo 2018) on NFKC-normalised text, deterministically, on another thread. Returns
+ * CLF_TEXT if the text has too few words or too many characters for `pieces`. After an interruption, returns
+ * CLF_INTERRUPTED at once; the thread continues, and exit() waits for it. */
 clf_status clf__sentencepiece_train(struct clf__sentencepiece_training *training);
 
 #endif

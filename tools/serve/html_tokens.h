@@ -1,0 +1,43 @@
+/* A tokenizer for HTML that reports the byte position of each token.
+ *
+ * It follows the tokenization of the HTML standard (html.spec.whatwg.org, section 13.2.5), without decoding.
+ * The parsers of the field report no usable positions for broken HTML: Gumbo joins the texts around an
+ * ignored tag, libxml2 moves its positions when it changes the encoding. Both build a tree, which takes
+ * quadratic time for deeply nested elements; this tokenizer takes linear time and a constant amount of
+ * memory.
+ */
+#ifndef CLF_TOOLS_SERVE_HTML_TOKENS_H
+#define CLF_TOOLS_SERVE_HTML_TOKENS_H
+
+#include <stddef.h>
+
+enum html_kind {
+    HTML_TEXT,
+    HTML_START_TAG,
+    HTML_END_TAG,
+    HTML_OTHER /* comment, doctype, CDATA, unclosed tag */
+};
+
+struct html_token {
+    enum html_kind kind;
+    size_t start, end; /* the bytes of the token */
+    /* Of a tag: */
+    size_t name, name_size; /* position and size of the name, in the letter case of the document */
+    int is_self_closing;    /* ends with "/>" */
+    int is_notranslate;     /* has translate="no" or the class notranslate */
+};
+
+struct html_tokens {
+    const char *bytes; /* borrowed */
+    size_t size, at;
+    /* Set by the caller after a start tag, as the tree construction of the standard does: */
+    int has_cdata;        /* CDATA sections are allowed: the element is in SVG or MathML */
+    size_t raw, raw_size; /* name of an element whose content is text up to its end tag; raw_size 0: none */
+};
+
+/* Reads the next token; returns 0 at the end of the document. Adjacent tokens are never both text. */
+int html_next(struct html_token *out, struct html_tokens *tokens);
+
+int html_is_space(char byte);
+
+#endif

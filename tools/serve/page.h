@@ -1,0 +1,24 @@
+/* The web page at `/` and the files that it loads, embedded by CMake. */
+#ifndef CLF_TOOLS_SERVE_PAGE_H
+#define CLF_TOOLS_SERVE_PAGE_H
+
+#include <microhttpd.h>
+
+/* The files of the folder page/; NUL-terminated. */
+extern const unsigned char serve_index_html[], serve_page_css[], serve_page_js[], serve_translator_js[],
+    serve_files_js[], serve_server_js[], serve_icon_svg[], serve_robots_txt[];
+
+struct page_file {
+    const char *path, *type;
+    const unsigned char *text;
+};
+
+/* Returns the file with a path such as "/page/page.css", or NULL. */
+const struct page_file *page_find(const char *path);
+/* Returns true if the browser of the request has this file already. */
+int page_is_known(const struct page_file *file, struct MHD_Connection *connection);
+/* Adds the headers that allow the page no other address than that of the server, and that let a browser ask
+ * whether the file has changed. */
+void page_add_headers(const struct page_file *file, struct MHD_Response *response);
+
+#endif

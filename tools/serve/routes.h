@@ -1,0 +1,42 @@
+/* The ways from one language to another: by one model, or by several models in turn. Immutable, so that any
+ * number of threads may use them. */
+#ifndef CLF_TOOLS_SERVE_ROUTES_H
+#define CLF_TOOLS_SERVE_ROUTES_H
+
+#include "serve/models.h"
+
+enum { ROUTE_MOST_HOPS = 4 };
+
+/* One translation on the way. */
+struct hop {
+    const struct served_model *model;
+    const struct language *source, *target; /* of the model */
+};
+
+struct route {
+    struct hop hops[ROUTE_MOST_HOPS];
+    int count; /* 0: the languages are equal */
+};
+
+struct routes;
+
+/* Finds the routes between the languages of all models: those with the fewest hops, and of several with
+ * equally many the one of the first models. The models are borrowed. */
+clf_status routes_create(struct routes **out, const struct served_models *models);
+void routes_free(struct routes *routes);
+
+/* Returns the languages of all models. A source has a route to another language, a target has one from
+ * another language. */
+const struct languages *routes_languages(const struct routes *routes);
+
+/* Returns the language with a code of a client, in any letter case, or NULL. */
+const struct language *routes_get(const struct routes *routes, const char *code);
+
+/* Returns 1, and sets the route, if there is one. The languages are those of routes_languages(). */
+int routes_find(struct route *out, const struct routes *routes, const struct language *source,
+                const struct language *target);
+
+/* The answer to GET /languages; NULL if out of memory. */
+json_t *routes_list(const struct routes *routes);
+
+#endif
