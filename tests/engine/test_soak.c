@@ -189,20 +189,26 @@ static void run_threads(struct soak *soak)
     }
 }
 
-static void test_soak(void **state)
+/* Runs half of the time, with an engine on this many devices. */
+static void check(int devices)
 {
-    (void)state;
-    struct clf_model *model;
+    enum { MOST = 2 };
+    struct clf_device *second = NULL;
+    struct clf_model *models[MOST] = {NULL};
     assert_ok(
-        clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
-    struct support_request *requests = support_requests(model);
+        clf_model_load(&models[0], support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
+    if (devices == MOST) {
+        assert_ok(clf_device_open(&second, NULL, NULL));
+        assert_ok(clf_model_load(&models[1], second, support_fixture("models/marian"), NULL));
+    }
+    struct support_request *requests = support_requests(models[0]);
     struct clf_engine_options options;
     struct soak soak = {.requests = requests};
     clf_engine_options_init(&options);
     options.batch_tokens = 64;
-    assert_ok(clf_engine_create(&soak.engine, &model, 1, &options));
+    assert_ok(clf_engine_create(&soak.engine, models, devices, &options));
     pthread_mutex_init(&soak.lock, NULL);
-    soak.end = clf__seconds() + seconds();
+    soak.end = clf__seconds() + seconds() / 2;
     run_threads(&soak);
     print_message("%d equal, %d interrupted\n", atomic_load(&soak.equal), atomic_load(&soak.interrupted));
     assert_int_equal(atomic_load(&soak.different), 0);
@@ -212,13 +218,28 @@ static void test_soak(void **state)
     clf_engine_free(soak.engine);
     pthread_mutex_destroy(&soak.lock);
     support_requests_free(requests);
-    clf_model_free(model);
+    clf_model_free(models[0]);
+    clf_model_free(models[1]);
+    clf_device_close(second);
+}
+
+static void test_one_device(void **state)
+{
+    (void)state;
+    check(1);
+}
+
+static void test_two_devices(void **state)
+{
+    (void)state;
+    check(2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_soak, support_teardown),
+        cmocka_unit_test_teardown(test_one_device, support_teardown),
+        cmocka_unit_test_teardown(test_two_devices, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
