@@ -66,7 +66,7 @@ const char *clf__architecture_refused_type(const char *model_type)
     return NULL;
 }
 
-const char *clf__architecture_refused_class(const char *architecture)
+const char *clf__architecture_refused_class(const char *class_name)
 {
     static const struct {
         const char *ending, *what;
@@ -78,7 +78,7 @@ const char *clf__architecture_refused_class(const char *architecture)
         {"a question answering model", "a question answering model"},
     };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (clf__ends_with(architecture, classes[i].ending)) {
+        if (clf__ends_with(class_name, classes[i].ending)) {
             return classes[i].what;
         }
     }
