@@ -74,8 +74,8 @@ const char *clf__architecture_refused_class(const char *class_name)
         {"EncoderModel", "an encoder-only model"},
         {"ForCausalLM", "a decoder-only model"},
         {"ForSequenceClassification", "a classifier"},
-        {"a token classifier", "a classifier of words"},
-        {"a question answering model", "a question answering model"},
+        {"ForTokenClassification", "a token classifier"},
+        {"ForQuestionAnswering", "a question answering model"},
     };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (clf__ends_with(class_name, classes[i].ending)) {
