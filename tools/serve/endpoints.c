@@ -111,9 +111,9 @@ static const struct {
 };
 
 static struct answer call(struct service *service, struct MHD_Connection *connection, endpoint *called,
-                          const char *body, size_t size)
+                          const char *method, const char *body, size_t size)
 {
-    struct fields fields = fields_read(connection, body, size);
+    struct fields fields = fields_read(connection, method, body, size);
     struct answer answer =
         fields.problem != NULL ? endpoints_error(400, "%s", fields.problem) : called(service, &fields);
     fields_free(&fields);
@@ -161,10 +161,10 @@ struct answer endpoints_answer(struct service *service, struct MHD_Connection *c
         }
         int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
         if (routes[i].get != NULL && is_get) {
-            return call(service, connection, routes[i].get, body, size);
+            return call(service, connection, routes[i].get, method, body, size);
         }
         if (routes[i].post != NULL && strcmp(method, "POST") == 0) {
-            return call(service, connection, routes[i].post, body, size);
+            return call(service, connection, routes[i].post, method, body, size);
         }
         if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */
             return (struct answer){.status = 200, .text = strdup("")};
