@@ -132,7 +132,7 @@ static struct answer get_file(const struct page_file *file, struct MHD_Connectio
     int is_known = page_is_known(file, connection);
     return (struct answer){.status = is_known ? 304 : 200,
                            .text = strdup(is_known ? "" : (const char *)file->text),
-                           .type = file->type,
+                           .type = is_known ? NULL : file->type,
                            .file = file};
 }
 
