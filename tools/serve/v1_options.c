@@ -117,6 +117,11 @@ static int read_options(struct v1_request *request, const struct fields *fields,
         *answer = endpoints_error(400, "api_key: must be a string");
         return 0;
     }
+    const json_t *stream = json_object_get(fields->object, "stream");
+    if (stream != NULL && !json_is_null(stream) && !json_is_boolean(stream)) {
+        *answer = endpoints_error(400, "stream: must be true or false");
+        return 0;
+    }
     return 1;
 }
 
