@@ -11,9 +11,15 @@
 #include "base/status.h"
 #include "serve/client.h"
 #include "serve/endpoints.h"
-#include "serve/turns.h"
+#include "serve/gate.h"
 #include "text/tokenizers/speech_tokens.h"
 #include "transcribe/detect.h"
+
+/* One transcription runs while the next ones read their recordings; more would only need more device memory.
+ */
+enum { MOST_RUNNING = 4 };
+/* Requests that wait before another one is refused, if its API has an answer that clients retry. */
+enum { MOST_WAITING = 128 };
 
 struct speech_model {
     struct speech_model *next;
@@ -21,7 +27,8 @@ struct speech_model {
     char *name;
     long long created;
     int is_english_only;
-    struct turns turns;
+    struct gate *gate;
+    atomic_llong milliseconds; /* of all transcribed recordings */
 };
 
 struct speech_models {
@@ -30,7 +37,7 @@ struct speech_models {
 
 static void free_model(struct speech_model *model)
 {
-    turns_destroy(&model->turns);
+    gate_free(model->gate);
     free(model->name);
     free(model);
 }
@@ -60,12 +67,12 @@ clf_status speech_models_add(struct speech_models **models, const char *name, st
         *models = calloc(1, sizeof **models);
     }
     if (added != NULL) {
-        turns_init(&added->turns);
         added->name = strdup(name);
         added->model = model;
         added->created = (long long)time(NULL);
     }
-    if (added == NULL || *models == NULL || added->name == NULL) {
+    if (added == NULL || *models == NULL || added->name == NULL ||
+        gate_create(&added->gate, MOST_RUNNING) != CLF_OK) {
         if (added != NULL) {
             free_model(added);
         }
@@ -116,6 +123,11 @@ struct speech_model *speech_models_at(const struct speech_models *models, int in
 const char *speech_model_name(const struct speech_model *model)
 {
     return model->name;
+}
+
+double speech_model_seconds(const struct speech_model *model)
+{
+    return 1e-3 * (double)atomic_load(&model->milliseconds);
 }
 
 long long speech_model_created(const struct speech_model *model)
@@ -217,10 +229,11 @@ clf_status speech_task_begin(struct speech_task *task)
     task->options.progress = keep_seconds;
     task->options.segment = task->segment != NULL ? pass_segment : NULL;
     task->options.payload = task;
-    int most = task->may_be_refused ? TURNS_MOST_WAITING : INT_MAX;
-    enum turn_result turn = turns_wait(&task->model->turns, most, interrupted, task);
-    task->has_turn = turn == TURN_BEGINS;
-    task->is_refused = turn == TURN_IS_REFUSED;
+    const struct gate_wait wait = {INFINITY, task->may_be_refused ? MOST_WAITING : INT_MAX, interrupted,
+                                   task};
+    enum gate_result result = gate_enter(task->model->gate, 1, &wait);
+    task->has_turn = result == GATE_ENTERED;
+    task->is_refused = result == GATE_IS_BUSY;
     if (!task->has_turn) {
         return clf__fail(CLF_INTERRUPTED, "interrupted by the caller");
     }
@@ -229,7 +242,11 @@ clf_status speech_task_begin(struct speech_task *task)
 
 clf_status speech_task_run(struct speech_task *task, struct clf_transcript **out)
 {
-    return clf_transcribe(out, task->transcriber, task->audio);
+    clf_status status = clf_transcribe(out, task->transcriber, task->audio);
+    if (status == CLF_OK) {
+        atomic_fetch_add(&task->model->milliseconds, (long long)(1e3 * task->seconds));
+    }
+    return status;
 }
 
 clf_status speech_task_detect(struct speech_task *task, char **code, double *probability)
@@ -254,7 +271,7 @@ void speech_task_end(struct speech_task *task)
     clf_transcriber_free(task->transcriber);
     clf_audio_free(task->audio);
     if (task->has_turn) {
-        turns_leave(&task->model->turns);
+        gate_leave(task->model->gate, 1);
     }
     task->transcriber = NULL;
     task->audio = NULL;

@@ -12,6 +12,7 @@
 #include "serve/detection.h"
 #include "serve/failures.h"
 #include "serve/html.h"
+#include "serve/libretranslate_text.h"
 #include "serve/q_field.h"
 #include "serve/texts.h"
 #include "shared/results.h"
@@ -243,19 +244,35 @@ static clf_status translate_texts(json_t **best, json_t **others, const struct t
     return status;
 }
 
+/* Applies LibreTranslate's changes to the translations of plain texts. */
+static json_t *change_texts(json_t *translations, const struct translation_request *request)
+{
+    json_t *changed = json_array();
+    for (size_t i = 0; i < json_array_size(translations) && changed != NULL; i++) {
+        changed = result_append(
+            changed, libretranslate_text(json_array_get(request->array, i), json_array_get(translations, i)));
+    }
+    json_decref(translations);
+    return changed;
+}
+
 static struct answer run(struct service *service, const struct translation_request *request)
 {
     json_t *best = NULL, *others = NULL;
     int64_t tokens = texts_estimate_tokens(contents(request));
-    if (!gate_enter(service->gate, tokens, service->limits.wait, service->request_is_over)) {
-        return failure_at_gate(service,
-                               504); /* after 503 or 429, Weblate ignores a server for half an hour */
+    struct answer answer;
+    /* After status 503 or 429, Weblate does not use a server for half an hour. */
+    if (!service_enter(service, tokens, 504, &answer)) {
+        return answer;
     }
     clf_status status = translate_texts(&best, &others, request);
-    gate_leave(service->gate, tokens);
+    service_leave(service, tokens);
     if (status != CLF_OK) {
         json_decref(best);
         return failure_answer(service, status);
+    }
+    if (service->changes_text && request->html == NULL) {
+        best = change_texts(best, request);
     }
     json_t *object = json_pack("{s:o}", "translatedText", shaped(request, best));
     if (object != NULL && request->is_auto) {
@@ -264,7 +281,7 @@ static struct answer run(struct service *service, const struct translation_reque
     if (object != NULL && others != NULL) {
         json_object_set_new(object, "alternatives", shaped(request, others));
     }
-    struct answer answer = {
+    answer = (struct answer){
         .status = 200, .text = object != NULL ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS) : NULL};
     json_decref(object);
     json_decref(others);

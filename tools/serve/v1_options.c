@@ -35,6 +35,7 @@ static const struct option {
     {"top_p", NUMBER, OPTION(top_p), 0, 1},
     {"min_p", NUMBER, OPTION(min_p), 0, 1},
     {"replace_unknown", SWITCH, OPTION(replace_unknown), 0, 1},
+    {"bulk", SWITCH, OPTION(priority), 0, 1},
     {"alignment_layer", WHOLE, OPTION(alignment_layer), 0, MOST_LENGTH},
 #undef OPTION
 };
@@ -117,11 +118,6 @@ static int read_options(struct v1_request *request, const struct fields *fields,
         *answer = endpoints_error(400, "api_key: must be a string");
         return 0;
     }
-    const json_t *stream = json_object_get(fields->object, "stream");
-    if (stream != NULL && !json_is_null(stream) && !json_is_boolean(stream)) {
-        *answer = endpoints_error(400, "stream: must be true or false");
-        return 0;
-    }
     return 1;
 }
 
@@ -186,6 +182,20 @@ static int read_sentences(struct v1_request *request, const struct fields *field
     return 0;
 }
 
+static int read_stream(struct v1_request *request, const struct fields *fields, struct answer *answer)
+{
+    const json_t *value = json_object_get(fields->object, "stream");
+    request->is_streamed = json_is_true(value);
+    if (value != NULL && !json_is_null(value) && !json_is_boolean(value)) {
+        *answer = endpoints_error(400, "stream: must be true or false");
+    } else if (request->is_streamed && request->is_array) {
+        *answer = endpoints_error(400, "stream: requires a single text");
+    } else {
+        return 1;
+    }
+    return 0;
+}
+
 static const struct language *read_language(const struct service *service, const struct fields *fields,
                                             const char *name, struct answer *answer)
 {
@@ -245,7 +255,7 @@ int v1_request_read(struct v1_request *out, struct service *service, const struc
     if ((beam == NULL || json_is_null(beam)) && out->options.beam < wanted && !out->options.sample) {
         out->options.beam = wanted;
     }
-    return read_sentences(out, fields, answer);
+    return read_sentences(out, fields, answer) && read_stream(out, fields, answer);
 }
 
 void v1_request_free(struct v1_request *request)
