@@ -188,7 +188,8 @@ static void test_libretranslate_text(void **state)
 {
     (void)state;
     struct http_server server = http_start("-m " DEMO_MODEL " --libretranslate-text");
-    check_translate(server.port, "q=merci&source=fr&target=en", 200, "{\"translatedText\":\"thank you thanks\"}");
+    check_translate(server.port, "q=merci&source=fr&target=en", 200,
+                    "{\"translatedText\":\"thank you thanks\"}");
     check_translate(server.port, "q=MERCI%3b&source=fr&target=en", 200, ";\"}");
     assert_int_equal(http_stop(&server, SIGTERM), 0);
 }

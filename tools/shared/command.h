@@ -1,4 +1,4 @@
-/* Functions and types shared by the verbs of the command. */
+/* Functions and types shared by the verbs of the command; tools/ADD_VERB.md explains how to add a verb. */
 #ifndef CLF_TOOLS_COMMAND_H
 #define CLF_TOOLS_COMMAND_H
 
