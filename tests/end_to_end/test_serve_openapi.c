@@ -305,7 +305,7 @@ static void test_schemathesis(void **state)
     const char *flags =
         support_small()
             ? "-n 3 --exclude-tag OpenAI --exclude-tag whisper.cpp --exclude-tag whisper-asr-webservice"
-            : "-n 50";
+            : "-n 20";
     const char *command =
         process_format("cd '" OPENAPI "' && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" PACKAGES "' "
                        "python3 -m schemathesis.cli run %s http://127.0.0.1:%d/openapi.json </dev/null",
