@@ -54,6 +54,7 @@ static void test_equal_to_command(void **state)
     check_equal(process_format("%s,\"sentences\":false,\"bulk\":true", texts), lines, "");
     check_equal(process_format("%s,\"n_best\":3", texts), lines, "--n-best 3");
     check_equal(process_format("%s,\"n_best\":6", texts), lines, "--n-best 6 --beam 6");
+    check_equal(process_format("%s,\"n_best\":6,\"beam\":null", texts), lines, "--n-best 6 --beam 6");
     check_equal(process_format("%s,\"alternatives\":3", texts), lines, "--alternatives 3");
     check_equal(process_format("%s,\"alignment_layer\":2,\"beam\":1", texts), lines,
                 "--alignments --alignment-layer 2 --beam 1");

@@ -65,7 +65,7 @@ static struct MHD_Response *respond_with_text(struct request *request, struct an
         return NULL;
     }
     request->status = has_text ? answer->status : 500;
-    if (*text != '\0') {
+    if (*text != '\0' || answer->type != NULL) { /* a transcript may be empty */
         MHD_add_response_header(response, "Content-Type",
                                 answer->type != NULL && has_text ? answer->type : "application/json");
     }
