@@ -118,6 +118,11 @@ const char *speech_model_name(const struct speech_model *model)
     return model->name;
 }
 
+const struct clf_model *speech_model_loaded(const struct speech_model *model)
+{
+    return model->model;
+}
+
 long long speech_model_created(const struct speech_model *model)
 {
     return model->created;

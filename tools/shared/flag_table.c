@@ -243,6 +243,9 @@ const struct flag flag_table[] = {
     {"host", 0, TAKES_SERVE, FLAG_TEXT, FIELD(host), "HOST",
      "name or address of the interface to listen on; 0.0.0.0: all (127.0.0.1)"},
     {"port", 0, TAKES_SERVE, FLAG_COUNT, FIELD(port), "N", "port to listen on; 0: any free port (5000)"},
+    {"wyoming", 0, TAKES_SERVE, FLAG_COUNT, FIELD(wyoming), "PORT",
+     "also listen on this port for Home Assistant's speech recognition, the Wyoming protocol; 0: any free "
+     "port (none)"},
     {"grace", 0, TAKES_SERVE, FLAG_COUNT, FIELD(grace), "SECONDS",
      "time for running requests when a signal stops the server (10)"},
     {"max-body", 0, TAKES_SERVE, FLAG_COUNT, FIELD(max_body), "MB", "maximum size of a request's body (10)"},
