@@ -111,6 +111,12 @@ static int begin(struct dialogue *dialogue)
                : refuse(dialogue, 429, "too many requests; try again in a minute");
 }
 
+/* Returns 1 if the server has ended the connection because the time for running requests is over. */
+static int is_given_up(const struct service *service)
+{
+    return service->request_is_over(NULL); /* without a client, which client_set_socket() sets */
+}
+
 /* Logs and counts the utterance, if there is one. */
 static void finish(struct dialogue *dialogue)
 {
@@ -122,9 +128,7 @@ static void finish(struct dialogue *dialogue)
         return;
     }
     if (dialogue->status == 0) { /* its events ended */
-        dialogue->status = !dialogue->stream.is_over            ? 400
-                           : atomic_load(&service->is_stopping) ? 503
-                                                                : CLIENT_IS_GONE;
+        dialogue->status = !dialogue->stream.is_over ? 400 : is_given_up(service) ? 503 : CLIENT_IS_GONE;
     }
     if (service->metrics != NULL) {
         metrics_end(service->metrics, "wyoming", dialogue->status, seconds);
@@ -181,10 +185,9 @@ static int answer_stop(struct dialogue *dialogue)
     struct speech_failure failure = {.status = 500, .message = "out of memory"};
     if (status != CLF_OK) {
         failure = speech_task_failure(&task, status);
-        int is_stopped = status == CLF_INTERRUPTED && atomic_load(&service->is_stopping);
-        failure.status = is_stopped ? 503 : failure.status; /* wyoming_free() also ends the connection */
     }
     client_set_socket(-1, 0);
+    failure.status = status == CLF_INTERRUPTED && is_given_up(service) ? 503 : failure.status;
     speech_task_end(&task);
     if (text != NULL) {
         send_transcript(dialogue, text, transcript->language);
