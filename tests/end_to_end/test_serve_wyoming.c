@@ -304,8 +304,6 @@ static void test_invalid(void **state)
         "{\"type\":\"audio-chunk\",\"data\":{\"rate\":16000,\"width\":5,\"channels\":1}}\n",
         "{\"type\":\"audio-chunk\",\"data\":{\"rate\":16000,\"width\":2,\"channels\":0}}\n",
         "{\"type\":\"audio-chunk\",\"data\":{\"rate\":999,\"width\":2,\"channels\":1}}\n",
-        "{\"type\":\"audio-chunk\",\"data\":{\"rate\":8000,\"width\":2,\"channels\":1}}\n"
-        "{\"type\":\"audio-chunk\",\"data\":{\"rate\":8001,\"width\":2,\"channels\":1}}\n",
     };
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -321,6 +319,9 @@ static void test_invalid(void **state)
     char *longest = support_array(100001, 1);
     memset(longest, ' ', 100000);
     exchange_text(longest);
+    check_end();
+    struct format other = {16001, 2, 1};
+    exchange(join(chunk(usual, noise(2)), chunk(other, noise(2))));
     check_end();
     exchange_text("{\"type\":\"transcribe\",\"data\":{\"language\":\"xx\"}}\n");
     check_error("transcribe: the language is unknown; use a code such as fr");

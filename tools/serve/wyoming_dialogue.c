@@ -123,7 +123,6 @@ static void finish(struct dialogue *dialogue)
     const struct wyoming_client *client = dialogue->client;
     const struct service *service = client->service;
     double seconds = dialogue->stopped > 0 ? clf__seconds() - dialogue->stopped : 0;
-    int is_answered = dialogue->status == 200;
     if (!dialogue->has_utterance) {
         return;
     }
@@ -138,7 +137,7 @@ static void finish(struct dialogue *dialogue)
                                                         .address = client->address,
                                                         .status = dialogue->status,
                                                         .seconds = seconds,
-                                                        .is_lost = !is_answered});
+                                                        .is_lost = dialogue->status == CLIENT_IS_GONE});
     }
     client->end(client->user);
 }
