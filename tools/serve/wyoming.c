@@ -207,7 +207,10 @@ void wyoming_free(struct wyoming *wyoming)
     }
     shut_down(wyoming, 1);
     for (int i = 0; i < WYOMING_MOST_CONNECTIONS; i++) {
-        if (wyoming->connections[i].state != IS_FREE) {
+        pthread_mutex_lock(&wyoming->lock);
+        int has_thread = wyoming->connections[i].state != IS_FREE;
+        pthread_mutex_unlock(&wyoming->lock);
+        if (has_thread) {
             pthread_join(wyoming->connections[i].thread, NULL);
         }
     }
