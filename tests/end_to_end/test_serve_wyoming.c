@@ -426,6 +426,13 @@ static double seconds_now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* Begins an utterance of an hour, whose transcription takes far longer than the test. */
+static int begin_long(void)
+{
+    const struct format least = {1000, 1, 1};
+    return begin(utterance("", least, noise((size_t)3600 * 1000)));
+}
+
 /* Work for a client that is gone ends; a signal ends idle connections, and an utterance that has begun is
  * answered. */
 static void test_grace(void **state)
@@ -434,7 +441,7 @@ static void test_grace(void **state)
     (void)state;
     struct http_server server = start("--verbose --grace 600");
     struct packet samples = noise(320);
-    int gone = begin(utterance("", usual, noise(400 * 32000))), idle = begin(text_packet(DESCRIBE));
+    int gone = begin_long(), idle = begin(text_packet(DESCRIBE));
     struct packet start_of_utterance = join(chunk(usual, samples), text_packet(DESCRIBE));
     int unfinished = begin(start_of_utterance), busy = begin(start_of_utterance);
     assert_int_equal(recv(unfinished, &byte, 1, 0), 1); /* the chunk before was read */
@@ -448,7 +455,7 @@ static void test_grace(void **state)
     http_receive(&last, busy);
     assert_non_null(strstr(last.bytes, "{\"type\":\"transcript\","));
     assert_int_equal(coprocess_end(&server.process), 0);
-    assert_true(seconds_now() - before < 20);
+    assert_true(seconds_now() - before < 60);
     assert_int_equal(process_count(server.process.errors, "clformer: wyoming transcribe 499 "), 2);
     assert_int_equal(process_count(server.process.errors, "clformer: wyoming transcribe 200 "), 1);
     assert_null(strstr(server.process.errors, "a request failed"));
@@ -459,7 +466,7 @@ static void test_stop(void **state)
 {
     (void)state;
     struct http_server server = start("--verbose --grace 0 --req-limit 2");
-    int running = begin(utterance("", usual, noise(400 * 32000))), unfinished = begin(chunk(usual, noise(2)));
+    int running = begin_long(), unfinished = begin(chunk(usual, noise(2)));
     do { /* until the others have begun */
         http_pause();
         exchange_text(STOP);
@@ -467,7 +474,7 @@ static void test_stop(void **state)
     check_error("too many requests; try again in a minute");
     double before = seconds_now();
     assert_int_equal(http_stop(&server, SIGTERM), 0);
-    assert_true(seconds_now() - before < 20);
+    assert_true(seconds_now() - before < 60);
     assert_int_equal(process_count(server.process.errors, "clformer: wyoming transcribe 503 "), 2);
     close(running);
     close(unfinished);
