@@ -101,8 +101,9 @@ struct flags {
     int words, lower_case;
     /* serve */
     const char *host, *cors, *keys, *access_log;
-    int port, grace, max_body, max_upload, metrics;
-    int libretranslate_text, needs_key, most_requests, most_characters, most_texts, most_queued, wait, time_limit;
+    int port, wyoming, grace, max_body, max_upload, metrics;
+    int libretranslate_text, needs_key, most_requests, most_characters, most_texts, most_queued, wait,
+        time_limit;
     /* Remaining arguments. */
     char **operands;
     int operand_count;
