@@ -200,6 +200,20 @@ static void test_errors(void **state)
     assert_int_equal(last.status, 405);
 }
 
+/* A warning that clients can cause is printed once. */
+static void test_warnings(void **state)
+{
+    (void)state;
+    struct http_server server = http_start("-m " DEMO_MODEL);
+    for (int i = 0; i < 3; i++) {
+        http_request(&last, server.port, "POST /v1/translate", JSON_TYPE,
+                     "{\"text\":\"Oui. Merci.\",\"source\":\"fr\",\"target\":\"en\",\"sentences\":false}");
+        assert_int_equal(last.status, 200);
+    }
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+    assert_int_equal(process_count(server.process.errors, "contains several sentences"), 1);
+}
+
 static int start_shared(void **state)
 {
     (void)state;
@@ -224,6 +238,7 @@ int main(void)
         cmocka_unit_test_teardown(test_sentences, support_teardown),
         cmocka_unit_test_teardown(test_streams, support_teardown),
         cmocka_unit_test_teardown(test_errors, support_teardown),
+        cmocka_unit_test_teardown(test_warnings, support_teardown),
     };
     return cmocka_run_group_tests(tests, start_shared, stop_shared);
 }

@@ -113,6 +113,7 @@ static clf_status start(struct server **server, struct wyoming **wyoming, struct
     int listening = serving->listening;
     serving->listening = -1;
     CLF__TRY(server_start(server, listening, &serving->service, &options));
+    log_once_to_stderr(flags);
     report_start(&serving->models, address, second);
     return CLF_OK;
 }

@@ -207,6 +207,8 @@ int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 
 
 /* Prints log messages on stderr: warnings and notices unless --quiet, the others with --verbose. */
 void log_to_stderr(const struct flags *flags);
+/* The same for a server: a message that clients can cause again and again is printed once. */
+void log_once_to_stderr(const struct flags *flags);
 
 /* Ignores SIGPIPE, so that a closed pipe becomes a write error. If `stops_work` is 1, SIGINT, SIGTERM and
  * SIGHUP set a flag that stops the work, except signals that the parent process ignored; otherwise they end
