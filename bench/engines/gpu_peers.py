@@ -1,8 +1,8 @@
 """Compares clformer with PyTorch and CTranslate2 on a GPU: bench/peers --gpu.
 
 Uses models with random weights in the shapes of Transformer-base, NLLB 600M, BART large, Whisper small and Whisper large-v3,
-and prints one table of clformer and the installed peers. A row shows the median of several calls of each engine, measured in turn,
-without loading, compilation and conversion. Lines have 32 source and 32 target tokens unless the row says
+and prints one table of clformer and the installed peers. A row shows the median of several calls of each engine, measured
+in turn, without loading, compilation and conversion. Lines have 32 source and 32 target tokens unless the row says
 otherwise. CTranslate2's encode includes one decoder step; transcription starts at samples in clformer and at log-mel
 frames in the peers. A step is the difference of 33 and 1 generated tokens, divided by 32. Products and attention are
 compared with torch.matmul, torch._int_mm and scaled_dot_product_attention. A first start has empty kernel caches.
@@ -14,8 +14,8 @@ compared with torch.matmul, torch._int_mm and scaled_dot_product_attention. A fi
   bench/peers --gpu --tiny --device 0    tiny models, as a check; also works without a GPU
 
 PyTorch, transformers and sentencepiece create the models in build/peers/gpu; BENCH_PEERS_VENV names a virtual
-environment with these packages; the default is the Python that runs this script. Without them, or with --alone, --tiny uses the demo
-model and a test model.
+environment with these packages; the default is the Python that runs this script. Without them, or with --alone, --tiny
+uses the demo model and a test model.
 """
 import argparse
 import json
@@ -86,7 +86,7 @@ def products(shape, *precisions):
 
 
 ALL = ("fp32", "fp16", "bf16", "int8")
-ROWS = sorted((row for rows in (
+ROWS = [row for rows in (
     *[text("base", "encode", batch, 1, ALL) for batch in (1, 64, 512)],
     *[text("base", "translate", batch, 1, ALL) for batch in (1, 64, 512)],
     *[text("base", "translate", batch, 4, ("fp16", "int8")) for batch in (1, 64, 512)],
@@ -104,7 +104,8 @@ ROWS = sorted((row for rows in (
     products("8192x8192x8192", "fp16", "bf16", "int8"), products("2048x2048x512", "fp16"),
     products("2048x512x2048", "int8"),
     one("encoder attention of 1500 frames, 20 heads of 64", "attention", None, "fp16", shape="1x1500x20x64"),
-) for row in rows), key=lambda row: ([*MODELS, None].index(row["model"]), ALL.index(row["precision"])))  # so that peers stay loaded
+) for row in rows]
+ROWS.sort(key=lambda row: ([*MODELS, None].index(row["model"]), ALL.index(row["precision"])))  # so that peers stay loaded
 
 
 def say(message):
