@@ -185,8 +185,9 @@ static void test_step(void **state)
 {
     (void)state;
     struct process_result result = run_clformer(NULL, "bench --stage step --batch 2 --repeats 1 --json");
-    if (process_count(result.output, "the time of a step cannot be measured") > 0) {
-        skip();
+    if (process_count(result.output, "the time of a step cannot be measured") > 0) { /* noise */
+        assert_int_equal(result.status, 1);
+        return;
     }
     char *rest = result.output;
     json_t *row = next_row(&rest);
@@ -374,7 +375,7 @@ static void test_peers_list(void **state)
     static const struct {
         const char *flags;
         int rows;
-    } lists[] = {{"--list", 51}, {"--gpu --list", 48}, {"--gpu --list --rows 'bart fp16' nllb", 9}};
+    } lists[] = {{"--list", 51}, {"--gpu --list", 62}, {"--gpu --list --rows 'bart fp16' nllb", 9}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         char *call = process_format("python3 '" CLF_SOURCE_FOLDER "/bench/peers' %s", lists[i].flags);
         FILE *pipe = popen(call, "r");
