@@ -85,7 +85,7 @@ static int chosen(int flag, int otherwise)
     return flag >= 0 ? flag : otherwise;
 }
 
-/* `wyoming` is an address, or empty. */
+/* `wyoming`: an address, or empty. */
 static void report_start(const struct served_models *models, const char *address, const char *wyoming)
 {
     fprintf(stderr, "clformer: serving");
@@ -170,7 +170,7 @@ static clf_status create_service(struct service *service, const struct flags *fl
     if (flags->needs_key && flags->keys == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "--require-api-key: requires --api-keys");
     }
-    if (flags->wyoming >= 0 && flags->needs_key) { /* its clients could not be admitted */
+    if (flags->wyoming >= 0 && flags->needs_key) { /* its clients have no keys */
         return clf__fail(CLF_BAD_ARGUMENT,
                          "--wyoming: the protocol has no keys; remove --require-api-key or --wyoming");
     }

@@ -14,7 +14,7 @@ typedef struct answer endpoint(struct service *service, struct speech_request *r
 /* Either `get` or `post` is set. */
 struct speech_route {
     const char *path, *prefix; /* the prefix may precede the path */
-    int has_rest;              /* the path may continue */
+    int has_rest;              /* the path is a prefix */
     const char *part;          /* field of the recording */
     endpoint *get, *post;
     struct answer (*problem)(unsigned status, const char *message); /* an error in the API's format */
