@@ -16,7 +16,7 @@
 
 static const struct verb verbs[] = {
     {"translate", "translate lines from standard input", verb_translate, 1, AS_RANKS, "Text"},
-    {"serve", "translate over HTTP, with the API of LibreTranslate", verb_serve, 1, ALONE, NULL},
+    {"serve", "translate and transcribe over HTTP", verb_serve, 1, ALONE, NULL},
     {"score", "print the log-probabilities of given translations", verb_score, 1, AS_RANKS, NULL},
     {"attend", "write an HTML page of the attention maps", verb_attend, 1, ALONE, NULL},
     {"bleu", "compute BLEU as sacreBLEU does", verb_bleu, 0, ALONE, NULL},

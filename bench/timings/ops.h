@@ -15,7 +15,7 @@ struct op_result {
     clf_status
         status; /* if not CLF_OK, clf_last_error() describes the failure and the fields below are unset */
     struct timing timing;     /* per execution of the op */
-    double operations, bytes; /* of one call */
+    double operations, bytes; /* per call */
     int by_weights;           /* 1: the op has weights, in the requested precision */
     int cold; /* 1: the weights were read from several copies in turn, too large for any cache */
 };
@@ -35,7 +35,7 @@ struct op_shape {
 
 /* The ops to time. */
 struct op_choice {
-    enum clf__precision precision; /* of the weights */
+    enum clf__precision precision; /* precision of the weights */
     enum op_group group;
     const struct op_shape *shapes; /* (shape_count) sizes to time instead of the group's own cases */
     int shape_count;

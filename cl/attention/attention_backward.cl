@@ -45,7 +45,7 @@ struct backward_head {
     const __global int *hidden;
     const __global float *bias, *terms;
     int reach, terms_stride, causal;
-    __global float *maxima, *totals, *deltas; /* of the queries */
+    __global float *maxima, *totals, *deltas; /* per query */
     __global float *partials;                 /* may be null */
     int queries, keys, first_row, heads, number;
     float scale;

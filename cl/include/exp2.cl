@@ -1,9 +1,9 @@
 /* The exponential of a softmax on vectors. The built-in exp takes twice as long, because it handles arguments that
  * do not occur in a softmax. Include file, not a program. */
 
-/* 2^x for x <= 0, with a relative error of 1e-7: 2^n times a polynomial in f = x - n, n the whole number nearest
- * to x. Below -126.5 the result is 0; NaN stays NaN; 0 gives exactly 1. Adding 1.5 * 2^23 + 127 leaves n + 127,
- * the exponent of 2^n, in the low bits. */
+/* 2^x for x <= 0, with a relative error of 1e-7: 2^n times a polynomial in f = x - n, n the integer nearest
+ * to x. Below -126.5 the result is 0; NaN stays NaN; 0 gives exactly 1. Adding 1.5 * 2^23 + 127 leaves n +
+ * 127, the exponent of 2^n, in the low bits. */
 #define exp2_16(x) (wide_exp2(WIDE(x)).v)
 static inline struct wide wide_exp2(struct wide argument)
 {

@@ -218,8 +218,8 @@ static inline float wide_max(struct wide value)
     return fmax(c.x, c.y);
 }
 
-/* exp(x) for -87 <= x <= 87, with a relative error of 1e-7, in half the time of the built-in function; NaN stays
- * NaN. Adding 1.5 * 2^23 leaves the whole number nearest to x / ln 2 in the low bits. */
+/* exp(x) for -87 <= x <= 87, with a relative error of 1e-7, in half the time of the built-in function; NaN
+ * stays NaN. Adding 1.5 * 2^23 leaves the integer nearest to x / ln 2 in the low bits. */
 #define near_exp16(x) (wide_near_exp(WIDE(x)).v)
 static inline struct wide wide_near_exp(struct wide argument)
 {

@@ -21,7 +21,7 @@ struct clf_engine_options {
     int reserved;
     /* Bytes of device memory that keep encoded sources, so that a line that occurs again is not encoded
      * again. 0: 1/64 of the free memory, at most 64 MiB and 4096 tokens; negative: none. Recordings are
-     * always encoded, and a translator without a shared engine encodes all lines. */
+     * always encoded, and a translator without a shared engine encodes every line. */
     int64_t cache_bytes;
 };
 
@@ -56,14 +56,14 @@ CLF_API void clf_engine_free(struct clf_engine *engine);
  *
  * @param out receives the translator; free it with clf_translator_free() before the engine.
  * @param engine borrowed until the translator is freed.
- * @param options copied, as for clf_translator_create(); batch_tokens is 0. If they need more memory per line
- * than earlier options, the engine allocates it when no line is in a batch.
+ * @param options copied, as for clf_translator_create(); batch_tokens must be 0. If they need more memory per
+ * line than earlier options, the engine allocates it when no line is in a batch.
  * @return the errors of clf_translator_create().
  */
 CLF_API clf_status clf_translator_create_shared(struct clf_translator **out, struct clf_engine *engine,
                                                 const struct clf_translate_options *options);
 
-/* A job: a call of clf_translate() or clf_score() that was submitted and runs in the background. The first
+/* A job: a call like clf_translate() or clf_score() that is submitted and runs in the background. The first
  * job of an engine starts threads: one for each device, and the callback thread, which calls the callbacks of
  * all jobs, one after another. A job therefore makes progress whether or not a thread waits for it. The
  * threads end when the engine is freed, or the translator if it does not share an engine.
@@ -131,17 +131,17 @@ CLF_API clf_status clf_score_submit(struct clf_job **out, struct clf_translator 
  * its callbacks have returned.
  *
  * @param job the job.
- * @param lines receives how many lines, from the first on, are finished: those that options.translated was or
- *        would be called with. Pairs to score all finish at the end. May be NULL.
+ * @param lines receives the number of finished lines, counted from the first: those that options.translated
+ * was or would be called with. Pairs to score all finish at the end. May be NULL.
  */
 CLF_API int clf_job_poll(struct clf_job *job, int *lines);
 
 /**
  * Waits until a job is over.
  *
- * @param is_over receives 1 if the job is over, 0 if the time is.
+ * @param is_over receives 1 if the job is over, 0 if the wait timed out.
  * @param job the job.
- * @param milliseconds longest time to wait; negative: without a limit.
+ * @param milliseconds maximum time to wait; negative: no limit.
  * @return CLF_BAD_ARGUMENT for a NULL job, or on the callback thread for a job that is not over. The status
  * of the job itself is that of clf_job_take().
  */

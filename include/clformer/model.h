@@ -29,7 +29,7 @@ struct clf_model_info {
     int max_source_length;   /* tokens including the end token; frames for a speech model */
     int max_target_length;   /* generated tokens including the end token */
     int64_t parameters;      /* number of parameters; shared parameters count once */
-    clf_precision precision; /* of the loaded weights; never CLF_PRECISION_AUTO */
+    clf_precision precision; /* precision of the loaded weights; never CLF_PRECISION_AUTO */
     uint64_t weight_bytes;   /* size of the weights on the device */
 };
 

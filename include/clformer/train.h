@@ -40,8 +40,8 @@ struct clf_train_update {
     double nll;     /* -log p per counted label */
     double learning_rate;
     double gradient_norm;                 /* before clipping */
-    int64_t source_tokens, target_tokens; /* of this update */
-    double seconds;                       /* of this update */
+    int64_t source_tokens, target_tokens; /* in this update */
+    double seconds;                       /* duration of this update */
     int64_t skipped;                      /* total number of updates skipped for non-finite gradients */
     int64_t expected_updates; /* update at which max-updates or max-epochs ends the run, whichever comes
                                  first; 0: no limit. Epochs differ by a few updates, so the value is exact

@@ -43,8 +43,8 @@ typedef enum clf_early_stopping {
 /* Which lines the device takes first, of the lines that wait. */
 typedef enum clf_priority {
     CLF_PRIORITY_INTERACTIVE = 0, /* before bulk lines */
-    /* While no interactive line waits; also one line after each 32 interactive lines, so that bulk lines are
-     * never stopped. Lines in the batch finish first, whatever their priority. */
+    /* Translated while no interactive line waits, and once after every 32 interactive lines, so that bulk
+     * lines never starve. Lines in the batch finish first, whatever their priority. */
     CLF_PRIORITY_BULK = 1,
 } clf_priority;
 

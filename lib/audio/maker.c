@@ -25,7 +25,7 @@ struct clf__frame_maker {
     struct clf__spectrogram spectrogram; /* has no tables until the first recording */
     struct clf__arena arena;
     struct clf__tensor frames; /* (capacity in frames, bands) */
-    float *frames_host;        /* of the same shape */
+    float *frames_host;        /* same shape */
     struct waiting *waiting;
     int count, capacity;
     int used_samples, used_frames;

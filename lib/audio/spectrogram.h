@@ -19,7 +19,7 @@ struct clf__spectrogram {
     struct clf__arena arena;
     struct clf__tensor samples;       /* (1, capacity in samples) */
     struct clf__tensor peaks;         /* (1, capacity in frames): the maximum of each frame */
-    float *samples_host, *peaks_host; /* of the same shapes */
+    float *samples_host, *peaks_host; /* same shapes */
 };
 
 /* Frames of a range of samples. */

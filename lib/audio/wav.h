@@ -6,9 +6,9 @@
 
 #include "audio/byte_range.h"
 
-/* Sets *declared to the sample bytes that the header declares, and *present to those in the file: libsndfile
- * reads the smaller number and reports nothing. Returns 0 if there is no such header, or if it was written
- * for a stream of unknown length. */
+/* Sets *declared to the number of sample bytes according to the header, and *present to the number in the
+ * file; libsndfile silently reads the smaller of the two. Returns 0 if the file has no such header, or if the
+ * header was written for a stream of unknown length. */
 int clf__wav_measure(int64_t *declared, int64_t *present, const struct clf__byte_range *bytes);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "model/infer/store.h"
 
-/* The source is not trusted, but equal hashes only cost a comparison. */
+/* Sources are untrusted, but a hash collision only costs a comparison. */
 static uint64_t hash_of(const struct clf__source *source)
 {
     return clf__fnv(CLF__FNV_BEGIN, source->ids.data, (size_t)source->ids.count * sizeof *source->ids.data);
@@ -30,8 +30,8 @@ static struct clf__cache_entry *find(const struct clf__cache *cache, const struc
     return NULL;
 }
 
-/* Returns whether a source was noted and no other one since has replaced the note: most new sources are found
- * to be new without a search. */
+/* Returns whether the hash of a source is still recorded, so that most new sources are recognised without a
+ * search. */
 static int is_seen(const struct clf__cache *cache, const struct clf__source *source)
 {
     uint64_t hash = hash_of(source);

@@ -11,8 +11,8 @@ enum { CLF__CACHE_SEEN = 4096 };
 
 /* A zeroed cache is empty. */
 struct clf__cache {
-    int64_t bytes;            /* most device memory; 0: off */
-    int rows;                 /* most tokens */
+    int64_t bytes;            /* maximum device memory; 0: off */
+    int rows;                 /* maximum tokens */
     struct clf__store *store; /* created for the first source */
     struct clf__cache_entry {
         uint64_t hash;

@@ -17,7 +17,7 @@ struct clf_engine {
     int count;
     int is_threaded;  /* each lane has a thread: several lanes, or jobs were started for the service thread */
     int batch_tokens; /* 0: chosen for each device and the options of the lines */
-    int64_t cache_bytes; /* of each lane; 0: chosen for each device; negative: no cache */
+    int64_t cache_bytes; /* per lane; 0: chosen for each device; negative: no cache */
     pthread_mutex_t lock;
     pthread_cond_t work;              /* units wait, or the engine stops */
     struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */

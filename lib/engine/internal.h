@@ -43,7 +43,7 @@ int clf__pace_allows(const struct clf_engine *engine, const struct clf__lane *la
 /* Runs a lane until `job` is over; NULL: until the engine stops. */
 void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job);
 
-/* Tells the thread that waits for a job, or the service thread, that something has changed. */
+/* Notifies the thread that waits for a job, or the service thread, that something has changed. */
 void clf__job_notify(struct clf__job *job);
 
 /* Returns whether the job's hooks are called at regular intervals. */

@@ -103,7 +103,7 @@ static clf_status keep_hypotheses(struct clf__lane *lane, const struct clf__unit
     const struct clf__settings *settings = unit->settings;
     const struct clf__hypothesis *hypotheses = found->hypotheses;
     int count = found->count;
-    clf__hypotheses_clear(result); /* of a device that failed after it had found them */
+    clf__hypotheses_clear(result); /* left by a device that failed after the search */
     if (count == 0) {
         clf_status none =
             found->is_not_finite

@@ -25,7 +25,7 @@ struct clf__lane {
     int source_length, target_length;   /* longest source; initial longest target of a session that scores */
     struct clf__session *session;       /* for searching; created for the first line */
     struct clf__search *search;         /* created with `session` */
-    struct clf__cache cache;            /* of encoded sources */
+    struct clf__cache cache;            /* encoded sources */
     struct clf__unit **units;           /* (max_lines) the line in each slot; NULL: free */
     struct clf__unit **chosen;          /* (max_lines) lines to admit */
     int *slots;                         /* (max_lines) their slots */

@@ -36,7 +36,7 @@ struct clf__unit {
     struct clf__source source;
     struct clf__ids prefix; /* target prefix */
     const struct clf__settings *settings;
-    struct clf__search_options search; /* of this line */
+    struct clf__search_options search; /* options for this line */
     struct clf_translation *result;
     struct clf__streamed streamed;
 };

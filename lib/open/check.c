@@ -23,7 +23,7 @@ static clf_status differs(const struct clf_device *device, int *is_lasting, cons
                      device->label, row, column, what, actual, expected);
 }
 
-/* Small whole numbers, whose products and sums are exact. */
+/* Small integers, whose products and sums are exact. */
 static float weight_at(int output, int input)
 {
     return (float)((7 * output + 3 * input) % 5 - 2);

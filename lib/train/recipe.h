@@ -24,8 +24,8 @@ struct clf__texts {
     int count;
 };
 
-/* All choices of the table as values: whole numbers are int64_t, numbers double, words and switches int,
- * texts borrowed from the recipe (NULL: none). */
+/* All choices of the table as values: integers are int64_t, numbers double, words and switches int, texts
+ * borrowed from the recipe (NULL: none). */
 struct clf__settings {
     int preset, size; /* enum clf__architecture_id, enum clf__size */
     struct clf__texts config;

@@ -14,7 +14,7 @@ static int may_change(const struct clf_recipe *recipe, int index)
            !(is_linear && index == clf__recipe_find("max-updates"));
 }
 
-/* Compares numbers at the precision of recipe.json, which stores whole numbers exactly. */
+/* Compares numbers at the precision of recipe.json, which stores integers exactly. */
 static int is_same_number(double a, double b)
 {
     return fabs(a - b) <= 1e-14 * fabs(a);

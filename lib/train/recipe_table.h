@@ -22,7 +22,7 @@ KEY(CLF__SWITCH, "tokens", NULL, DATA, tokens, 0, 0, "false", FIXED,
     "lines are already split into tokens separated by white space (false)")
 KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, CLF__MAX_VOCABULARY, "8000", OF_MODEL,
     "number of subwords to learn, or of most frequent words or characters, including special tokens; 0: all "
-    "words; not with a given vocabulary (8000; with tokens and for speech 0)")
+    "words; not with a given vocabulary (8000; 0 with tokens or for speech)")
 KEY(CLF__SWITCH, "separate-vocabularies", NULL, DATA, separate_vocabularies, 0, 0, "false", OF_MODEL,
     "separate vocabularies for source and target, without shared weights (false)")
 KEY(CLF__TEXT, "source-vocabulary", "FILE", DATA, source_vocabulary, 0, 0, NULL, OF_MODEL,
@@ -35,7 +35,7 @@ KEY(CLF__TEXT, "source-language", "CODE", DATA, source_language, 0, 0, NULL, FIX
 KEY(CLF__TEXT, "target-language", "CODE", DATA, target_language, 0, 0, NULL, FIXED,
     "target language for tokenizer_config.json, such as de (none)")
 KEY(CLF__WHOLE_NUMBER, "max-source-length", "N", DATA, max_source_length, 1, MANY, "200", FIXED,
-    "pairs with more source tokens or frames are left out (200; speech and whisper 3000)")
+    "pairs with more source tokens or frames are left out (200; 3000 for speech and whisper)")
 KEY(CLF__WHOLE_NUMBER, "max-target-length", "N", DATA, max_target_length, 1, MANY, "200", FIXED,
     "pairs with more target tokens are left out (200)")
 
@@ -62,12 +62,12 @@ KEY(CLF__SWITCH, "count-padding", NULL, BATCHES, count_padding, 0, 0, "false", F
     "batch-tokens counts padding: each line of a batch counts as much as the longest (false)")
 
 KEY(CLF__WORD, "loss", "cross-entropy|kl", OPTIMIZER, loss, 0, 0, "cross-entropy", FIXED,
-    "label-smoothed cross-entropy, or The Annotated Transformer's KL divergence (cross-entropy; annotated "
-    "kl)")
+    "label-smoothed cross-entropy, or The Annotated Transformer's KL divergence (cross-entropy; kl "
+    "for annotated)")
 KEY(CLF__WORD, "normalize", "labels|none", OPTIMIZER, normalize, 0, 0, "labels", FIXED,
-    "divide the loss of an update by its number of labels, or not (labels; jadore none)")
+    "divide the loss of an update by its number of labels, or not (labels; none for jadore)")
 KEY(CLF__NUMBER, "label-smoothing", "X", OPTIMIZER, label_smoothing, 0, 0.999, "0.1", FIXED,
-    "probability moved from the label to the other words (0.1; speech and whisper 0)")
+    "probability moved from the label to the other words (0.1; 0 for speech and whisper)")
 KEY(CLF__WORD, "optimizer", "adam|adamw", OPTIMIZER, optimizer, 0, 0, "adam", FIXED,
     "adam adds weight decay to the gradient; adamw applies it directly to the weights (adam)")
 KEY(CLF__NUMBER, "beta1", "X", OPTIMIZER, beta1, 0, 0.999999, "0.9", FIXED, "decay of the first moment (0.9)")
@@ -84,15 +84,16 @@ KEY(CLF__WHOLE_NUMBER, "bad-updates", "N", OPTIMIZER, bad_updates, 1, FEW, "10",
     "stop after this many consecutive updates without finite gradients (10)")
 
 KEY(CLF__WORD, "schedule", "noam|inverse-sqrt|linear|constant", SCHEDULE, schedule, 0, 0, "noam", FIXED,
-    "learning rate schedule after a linear warm-up (noam; marian, speech and whisper inverse-sqrt)")
+    "learning rate schedule after a linear warm-up (noam; inverse-sqrt for marian, speech and whisper)")
 KEY(CLF__NUMBER, "learning-rate", "X", SCHEDULE, learning_rate, 0, 1e3, "0.0005", FIXED,
-    "peak learning rate, at the end of the warm-up; not for noam (0.0005)")
+    "peak learning rate, at the end of the warm-up; unused with noam (0.0005)")
 KEY(CLF__NUMBER, "initial-learning-rate", "X", SCHEDULE, initial_learning_rate, 0, 1e3, "0", FIXED,
-    "learning rate at the start of the warm-up; not for noam (0)")
+    "learning rate at the start of the warm-up; unused with noam (0)")
 KEY(CLF__WHOLE_NUMBER, "warm-up", "N", SCHEDULE, warm_up, 0, MANY, "4000", FIXED,
-    "updates of the warm-up (4000; annotated 3000)")
+    "updates of the warm-up (4000; 3000 for annotated)")
 KEY(CLF__NUMBER, "noam-factor", "X", SCHEDULE, noam_factor, 0, 1e6, "1", FIXED,
-    "noam: factor / sqrt(d_model) * min(1 / sqrt(update), update / warm-up^1.5) (1; jadore 2; annotated lags "
+    "noam: factor / sqrt(d_model) * min(1 / sqrt(update), update / warm-up^1.5) (1; 2 for jadore; annotated "
+    "lags "
     "by one update, as its code does)")
 KEY(CLF__WHOLE_NUMBER, "max-updates", "N", SCHEDULE, max_updates, 0, WIDE, "100000", FREE,
     "maximum number of updates; 0: no limit (100000)")
@@ -123,7 +124,7 @@ KEY(CLF__WHOLE_NUMBER, "beam", "N", VALIDATION, beam, 1, CLF__SEARCH_BEAMS_LIMIT
 KEY(CLF__NUMBER, "length-penalty", "X", VALIDATION, length_penalty, -1000, 1000, "1", FREE,
     "length penalty for the translations of a validation (1)")
 KEY(CLF__WORD, "bleu", "13a|spaces|none", VALIDATION, bleu, 0, 0, "13a", FIXED,
-    "tokenization of validation lines for BLEU; none: only the loss is computed (13a; with tokens spaces)")
+    "tokenization of validation lines for BLEU; none: only the loss is computed (13a; spaces with tokens)")
 KEY(CLF__SWITCH, "lower-case", NULL, VALIDATION, lower_case, 0, 0, "false", FIXED,
     "compute BLEU on lower-case text (false)")
 KEY(CLF__TEXT, "joiner", "TEXT", VALIDATION, joiner, 0, 0, NULL, FIXED,

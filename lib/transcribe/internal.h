@@ -39,7 +39,7 @@ struct clf__windows {
     int64_t frames; /* number of whole frames */
     float peak;     /* maximum of the unscaled frames */
     float *zeros;   /* (CLF__WINDOW_FRAMES, bands) */
-    struct clf__spectrogram spectrogram; /* of CLF__CHUNK_SAMPLES samples and CLF__WINDOW_FRAMES frames */
+    struct clf__spectrogram spectrogram; /* for CLF__CHUNK_SAMPLES samples and CLF__WINDOW_FRAMES frames */
 };
 
 clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *device, int bands);

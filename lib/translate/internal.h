@@ -82,7 +82,7 @@ struct clf__call {
     int count;
     struct clf__job *job; /* to run next; NULL: the results are complete */
     struct clf__work work;
-    void *state;                          /* of the kind */
+    void *state;                          /* state of the kind */
     struct clf_translation *translations; /* (count) */
     struct clf_score *scores;             /* (count) */
     atomic_int finished;                  /* number of lines, from the first on, that are finished */

@@ -22,7 +22,7 @@ struct clf_job {
     pthread_cond_t ended;
     struct clf__job *running;
     int is_cancelled;
-    int is_complete; /* the results or the failure are there */
+    int is_complete; /* the results or the failure are available */
     int is_over;     /* `finished` has returned: the service thread does not use the job any more */
     int is_freed;    /* by a callback; the service thread frees it */
 };

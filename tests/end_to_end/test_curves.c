@@ -181,8 +181,7 @@ static void test_memory(void **state)
         run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 1, 1 << 16)));
     assert_refused(result, 1, "has more JSON values than the limit of 65536 for such files");
     result = run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 20, 60000)));
-    assert_refused(result, 1,
-                   "line 18: starts and validations have more than 1048576 values up to this line");
+    assert_refused(result, 1, "line 18: starts and validations exceed 1048576 values at this line");
     result = run_clformer(NULL, process_format("curves %s -o -", write_lists(folder, 3, 60000)));
     assert_int_equal(result.status, 0);
     char deep[1024] = "{\"update\":1,\"loss\":1,\"start\":";

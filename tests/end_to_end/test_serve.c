@@ -1,4 +1,4 @@
-/* `clformer serve`: answers, errors, parallel and broken clients, and the end by a signal. */
+/* `clformer serve`: answers, errors, parallel and misbehaving clients, and termination by a signal. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -241,7 +241,7 @@ static void test_detection(void **state)
 {
     (void)state;
     check("POST /detect", JSON_TYPE, "{\"q\":\"Oui.\"}", 501,
-          "{\"error\":\"This server is built without language detection\"}");
+          "{\"error\":\"This server was built without language detection\"}");
     check_auto(
         "[\"Oui.\"]", 200,
         "{\"detectedLanguage\":[{\"confidence\":100.0,\"language\":\"fr\"}],\"translatedText\":[\"Yes.\"]}");
@@ -272,7 +272,7 @@ static void test_endpoints(void **state)
     check("GET /none", "", "", 404, not_found);
 }
 
-/* Clients that break the rules; the next client gets an answer. */
+/* Clients that violate HTTP; the next client gets an answer. */
 static void test_broken_clients(void **state)
 {
     (void)state;
@@ -369,7 +369,8 @@ static void test_stop(void **state)
     assert_null(strstr(server.process.errors, "Merci"));
 }
 
-/* Without time for the running request, its connection is closed. SIGINT ends the process as in other verbs.
+/* Without a grace period, the connection of the running request is closed. SIGINT ends the process as in
+ * other verbs.
  */
 static void test_stop_at_once(void **state)
 {
@@ -410,7 +411,7 @@ static int start_shared(void **state)
     return 0;
 }
 
-/* The shared server ends without an error, after all that its clients did. */
+/* The shared server ends without an error, after everything its clients did. */
 static void test_end(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* `clformer serve`: clients that go away, web pages of other origins, and metrics. */
+/* `clformer serve`: clients that disconnect, web pages of other origins, and metrics. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static const char *long_form(void)
     return process_format("source=fr&target=en&q=%s", text);
 }
 
-/* The request of a client that closes its connection ends, and the other client's requests do not. */
+/* The request of a client that closes its connection is cancelled; those of other clients are not. */
 static void test_gone(void **state)
 {
     static const char form[] = "q=Merci.%0aOui.&source=fr&target=en";
@@ -99,7 +99,7 @@ static void test_cors(void **state)
     assert_refused(result, 2, "--cors https://example.org/: is not an origin");
 }
 
-/* Returns the value of a line of the metrics, or -1. */
+/* Returns the value of a metric, or -1. */
 static double metric(const char *name)
 {
     const char *line = strstr(last.body, process_format("\n%s ", name));
@@ -108,7 +108,8 @@ static double metric(const char *name)
 
 #define DURATION "clformer_request_duration_seconds"
 
-/* Reads the metrics when the earlier requests have ended, which may be after their clients have the answers.
+/* Reads the metrics after the earlier requests have ended, which may be later than their clients receive the
+ * answers.
  */
 static void read_metrics(int port)
 {

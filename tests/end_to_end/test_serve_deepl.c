@@ -48,7 +48,7 @@ static void test_texts(void **state)
           400, "{\"message\":\"Value for 'tag_handling' not supported.\"}");
 }
 
-/* Weblate's placeholders, and elements that are not to be translated. */
+/* Weblate's placeholders, and elements that must not be translated. */
 static void test_tags(void **state)
 {
     (void)state;

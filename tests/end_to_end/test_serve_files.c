@@ -1,4 +1,4 @@
-/* `clformer serve`: files are translated as the same text is, and can be downloaded. */
+/* `clformer serve`: files are translated like the same text, and can be downloaded. */
 #include "support/support.h"
 
 #ifdef CLF_HAS_SERVER
@@ -91,7 +91,7 @@ static void test_errors(void **state)
     assert_int_equal(last.status, 403);
 }
 
-/* Files beyond the limit take the place of the oldest one. */
+/* Files beyond the limit replace the oldest ones. */
 static void test_many(void **state)
 {
     (void)state;

@@ -30,12 +30,12 @@ static void test_html(void **state)
     check_html("\"q\":[\"\",\"<p>Merci.</p> <i>Oui.</i>\",\" \",\"<br>\"],\"alternatives\":2",
                "{\"alternatives\":[[],[],[],[]],"
                "\"translatedText\":[\"\",\"<p>Thanks.</p> <i>Yes.</i>\",\" \",\"<br>\"]}");
-    /* Case 24 of LibreTranslate, and an emoji of Mastodon. */
+    /* LibreTranslate's test case 24, and a Mastodon emoji. */
     check_html("\"q\":\"<code>x = 1</code> Merci. <span translate=no>Oui</span>\"",
                "{\"translatedText\":\"<code>x = 1</code> Thanks. <span translate=no>Oui</span>\"}");
     check_html("\"q\":\"<span translate=\\\"no\\\">:oui:</span> Merci.\"",
                "{\"translatedText\":\"<span translate=\\\"no\\\">:oui:</span> Thanks.\"}");
-    /* A form, as Discourse sends. */
+    /* A form as sent by Discourse. */
     check(FORM_TYPE, "q=%3Cp%3EMerci.%3C/p%3E&source=fr&target=en&format=html", 200,
           "{\"translatedText\":\"<p>Thanks.</p>\"}");
     check(FORM_TYPE, "q=%3Cp%3EOui+%26eacute;&source=fr&target=fr&format=html", 200,
@@ -54,7 +54,7 @@ static void test_limit(void **state)
           "{\"error\":\"Invalid request: request (100001 lines) exceeds line limit (100000)\"}");
 }
 
-/* Tags, and text that is not translated, have no language. */
+/* Tags and untranslated text do not affect language detection. */
 static void test_detection(void **state)
 {
     (void)state;

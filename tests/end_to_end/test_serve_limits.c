@@ -144,7 +144,7 @@ static void *run_client(void *user)
     return NULL;
 }
 
-/* While a request is running, others wait, or are refused after the time to wait. */
+/* While a request is running, others wait, or are refused after --wait seconds. */
 static void test_queue(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void test_time_limit(void **state)
 {
     (void)state;
     struct http_server server = http_start("-m " DEMO_MODEL " --time-limit 1");
-    check_translate(server.port, long_form(100000), 504, "takes longer than 1 s");
+    check_translate(server.port, long_form(100000), 504, "exceeded the time limit of 1 s");
     check_translate(server.port, MERCI, 200, "Thanks.");
     assert_int_equal(http_stop(&server, SIGTERM), 0);
 }

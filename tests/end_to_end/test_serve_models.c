@@ -1,4 +1,4 @@
-/* `clformer serve` with several models: names, routes over several models, and which model translates. */
+/* `clformer serve` with several models: names, routes through several models, and which model translates. */
 #include "support/support.h"
 
 #ifdef CLF_HAS_SERVER
@@ -55,7 +55,7 @@ static int lines_of(int port, const char *model)
     return atoi(strchr(line, '}') + 1);
 }
 
-/* The same model under the names of three pairs: what counts is which of them translates, and what. */
+/* The same model serves as three language pairs; the test checks which of them translates what. */
 static void test_routes(void **state)
 {
     (void)state;
@@ -104,7 +104,7 @@ static void test_choice(void **state)
     assert_int_equal(http_stop(&server, SIGTERM), 0);
 }
 
-/* A language that two models write differently exists once. */
+/* A language with different codes in two models is listed once. */
 static void test_multilingual(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* `clformer serve`: the OpenAPI document lists the routes of the server and the fields of /v1/translate, and
- * random requests by schemathesis get the responses that it describes. */
+ * random requests from schemathesis get the responses that it describes. */
 #include "support/support.h"
 
 #ifdef CLF_HAS_SERVER
@@ -96,7 +96,7 @@ static void add_routes(json_t *routes, const char *file, int has_prefixes)
             json_object_set_new(routes, process_format("%s%s", path, continues ? "{name}" : ""),
                                 json_string(prefix));
         }
-        if (has_prefixes && begins_with(source, ", 1,")) { /* the path may continue */
+        if (has_prefixes && begins_with(source, ", 1,")) { /* the path is a prefix */
             json_object_set_new(routes, process_format("%s/{model}", path), json_string(prefix));
         }
     }
@@ -133,7 +133,7 @@ static void test_routes(void **state)
     json_decref(routes);
 }
 
-/* The server has the methods of the document and no others. A GET may have the media type of JSON. */
+/* The server has exactly the methods of the document. A GET request may have the media type of JSON. */
 static void test_methods(void **state)
 {
     (void)state;

@@ -66,7 +66,7 @@ static void test_files(void **state)
     assert_int_equal(last.status, 404);
 }
 
-/* A browser that has a file learns that it has not changed. */
+/* A browser with an up-to-date file gets status 304. */
 static void test_known_file(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void test_one_address(void **state)
     assert_int_equal(process_count(last.body, " style="), 0);
 }
 
-/* The files have an entry of their own in the metrics. */
+/* The files have their own entry in the metrics. */
 static void test_metrics(void **state)
 {
     (void)state;

@@ -70,8 +70,8 @@ static int has_header(const char *header)
     return strstr(last.bytes, process_format("\r\n%s\r\n", header)) != NULL;
 }
 
-/* The text of a transcript in JSON, without surrounding white space; the texts of the model have no other
- * white space at their ends than these. */
+/* The text of a transcript in JSON, without surrounding white space. The model's texts begin and end with no
+ * white space other than these characters. */
 static const char *stripped(const json_t *text)
 {
     char *copy = process_format("%s", json_string_value(text));
@@ -175,10 +175,10 @@ static void test_openai_errors(void **state)
                 "\"message\":\"The model `other` does not exist\"," INVALID
                 "\"param\":\"model\",\"code\":\"model_not_found\"");
     check_error("language=xx", 400,
-                "\"message\":\"language: xx is unknown; use a code of ISO 639-1, such as fr\"," INVALID
+                "\"message\":\"language: xx is unknown; use an ISO 639-1 code such as fr\"," INVALID
                 "\"param\":\"language\",\"code\":null");
     check_error("language=fr", 400,
-                "\"message\":\"language: the model tiny does not have fr\"," INVALID
+                "\"message\":\"language: the model tiny does not support fr\"," INVALID
                 "\"param\":\"language\",\"code\":null");
     check_error("timestamp_granularities[]=line", 400,
                 "\"message\":\"timestamp_granularities: must be word or segment, not line\"," INVALID

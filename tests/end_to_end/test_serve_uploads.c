@@ -1,5 +1,5 @@
 /* `clformer serve` with a speech model: uploads in pieces and beyond the limits, parallel clients, streams,
- * and clients that go away. */
+ * and clients that disconnect. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static double seconds_now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* The fields are read the same wherever a packet ends. */
+/* The fields do not depend on where a packet ends. */
 static void test_packets(void **state)
 {
     (void)state;
@@ -91,8 +91,7 @@ static void test_limits(void **state)
     memset(name, 'a', 999);
     form = (struct http_form){.bytes = NULL};
     http_form_field(&form, name, "b");
-    check_refused(&form, TRANSCRIPTIONS, 400,
-                  ERROR("invalid_request_error", "the name of a field is too long"));
+    check_refused(&form, TRANSCRIPTIONS, 400, ERROR("invalid_request_error", "a field name is too long"));
     bytes[70000] = '\0';
     form = (struct http_form){.bytes = NULL};
     http_form_field(&form, "prompt", bytes);
@@ -100,18 +99,17 @@ static void test_limits(void **state)
                   ERROR("invalid_request_error", "a field has more than 65536 bytes"));
     form = (struct http_form){.bytes = NULL};
     http_form_field(&form, "prompt", "\xff");
-    check_refused(&form, TRANSCRIPTIONS, 400, ERROR("invalid_request_error", "a field is not UTF-8 text"));
+    check_refused(&form, TRANSCRIPTIONS, 400, ERROR("invalid_request_error", "a field is not valid UTF-8"));
     http_request(&last, shared.port, "POST " TRANSCRIPTIONS, HTTP_FORM_TYPE,
                  "--limit\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nabc");
     assert_int_equal(last.status, 400);
-    assert_string_equal(last.body,
-                        ERROR("invalid_request_error", "the body of the request cannot be parsed"));
+    assert_string_equal(last.body, ERROR("invalid_request_error", "the request body cannot be parsed"));
     http_request(&last, shared.port, "POST " TRANSCRIPTIONS, "multipart/form-data", "--limit\r\n");
     assert_int_equal(last.status, 400);
     assert_non_null(strstr(last.body, "file: the recording is missing"));
 }
 
-/* Without a length in its headers, as some clients send it. */
+/* Without Content-Length, as some clients send it. */
 static void test_chunked_upload(void **state)
 {
     (void)state;
@@ -234,7 +232,7 @@ static int begin_long(int port, const char *stream)
     return client;
 }
 
-/* The work for clients that close their connections ends. */
+/* Work for clients that close their connections is cancelled. */
 static void test_gone(void **state)
 {
     char byte;
@@ -255,7 +253,7 @@ static void test_gone(void **state)
     assert_null(strstr(server.process.errors, "a request failed"));
 }
 
-/* Many requests wait, and further ones are refused with an answer that clients retry. */
+/* Many requests wait, and further ones are refused with a status that makes clients retry. */
 static void test_busy(void **state)
 {
     enum { LONG = 4, MANY = 140 };
@@ -291,7 +289,7 @@ static void test_busy(void **state)
     }
 }
 
-/* A signal ends running transcriptions after the time that --grace gives them. */
+/* A signal ends running transcriptions after the grace period. */
 static void test_stop(void **state)
 {
     char byte;

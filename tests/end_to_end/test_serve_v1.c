@@ -1,4 +1,4 @@
-/* `clformer serve`: POST /v1/translate gives the JSON of `clformer translate --json`, and refuses wrong
+/* `clformer serve`: POST /v1/translate gives the JSON of `clformer translate --json`, and refuses invalid
  * fields. */
 #include "support/support.h"
 
@@ -84,7 +84,7 @@ static void test_sentences(void **state)
     assert_non_null(json_object_get(answer, "confidence"));
     json_decref(expected);
     json_decref(answer);
-    /* The options are those of the last model. */
+    /* The options apply to the last model. */
     answer = post("\"text\":\"Merci.\",\"source\":\"fr\",\"target\":\"de\",\"n_best\":2", 200);
     json_t *models = json_pack("[s, s]", "fr-en-small", "second");
     assert_true(json_equal(json_object_get(answer, "models"), models));
@@ -119,7 +119,7 @@ static const char *text_of(const json_t *events, size_t index, const char *type)
     return json_string_value(json_object_get(event, "text"));
 }
 
-/* The last event has the answer without a stream. */
+/* The last event has the same answer as a request without a stream. */
 static void check_done(json_t *events, const char *fields)
 {
     json_t *answer = post(fields, 200), *done = json_array_get(events, json_array_size(events) - 1);
@@ -166,24 +166,24 @@ static void test_errors(void **state)
     } cases[] = {
         {PAIR, "text: must be a string or an array of strings"},
         {"\"text\":[\"a\",1]," PAIR, "text: must be a string or an array of strings"},
-        {"\"text\":\"a\",\"target\":\"en\"", "source: must be the code of a language"},
+        {"\"text\":\"a\",\"target\":\"en\"", "source: must be a language code"},
         {"\"text\":\"a\",\"source\":\"fr\",\"target\":\"xx\"", "target: xx is not a language of this server"},
         {"\"text\":\"a\",\"source\":\"de\",\"target\":\"fr\"",
          "no model translates German (de) to French (fr)"},
         {"\"text\":\"a\",\"bean\":1," PAIR, "bean: unknown field; did you mean beam?"},
-        {"\"text\":\"a\",\"beam\":1.5," PAIR, "beam: must be a whole number from 1 to 16"},
-        {"\"text\":\"a\",\"beam\":17," PAIR, "beam: must be a whole number from 1 to 16"},
-        {"\"text\":\"a\",\"beam\":\"4\"," PAIR, "beam: must be a whole number"},
+        {"\"text\":\"a\",\"beam\":1.5," PAIR, "beam: must be an integer from 1 to 16"},
+        {"\"text\":\"a\",\"beam\":17," PAIR, "beam: must be an integer from 1 to 16"},
+        {"\"text\":\"a\",\"beam\":\"4\"," PAIR, "beam: must be an integer"},
         {"\"text\":\"a\",\"top_p\":2," PAIR, "top_p: must be a number from 0 to 1"},
         {"\"text\":\"a\",\"sample\":1," PAIR, "sample: must be true or false"},
-        {"\"text\":\"a\",\"seed\":-1," PAIR, "seed: must be a whole number of at least 0"},
+        {"\"text\":\"a\",\"seed\":-1," PAIR, "seed: must be a non-negative integer"},
         {"\"text\":\"a\",\"beam\":2,\"n_best\":3," PAIR, "n-best: 3 is out of range"},
-        {"\"text\":\"a\",\"n_best\":2,\"sentences\":true," PAIR, "n_best: requires a text of one sentence"},
+        {"\"text\":\"a\",\"n_best\":2,\"sentences\":true," PAIR, "n_best: requires whole texts"},
         {"\"text\":\"a\",\"sentences\":1," PAIR, "sentences: must be true or false"},
-        {"\"text\":\"a\",\"prefix\":[\"b\"]," PAIR, "prefix: must have the shape of text"},
+        {"\"text\":\"a\",\"prefix\":[\"b\"]," PAIR, "prefix: must be a string or an array like text"},
         {"\"text\":[\"a\"],\"stream\":true," PAIR, "stream: requires a single text"},
         {"\"text\":\"a\",\"stream\":1," PAIR, "stream: must be true or false"},
-        {"\"text\":[\"a\"],\"prefix\":[\"b\",\"c\"]," PAIR, "prefix: must have the shape of text"},
+        {"\"text\":[\"a\"],\"prefix\":[\"b\",\"c\"]," PAIR, "prefix: must be a string or an array like text"},
         {"\"text\":\"a\",\"alignment_layer\":99," PAIR, "alignment"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,5 +1,5 @@
-/* `clformer serve --wyoming`: the dialogues that Home Assistant and other clients have with a server for
- * speech recognition, whose transcripts are those of the HTTP endpoints. */
+/* `clformer serve --wyoming`: the dialogues of Home Assistant and other clients with a speech recognition
+ * server. The transcripts are those of the HTTP endpoints. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #if defined CLF_HAS_SERVER && defined CLF_HAS_AUDIO
 
 static struct http_server shared;
-static int port; /* of the Wyoming server */
+static int port; /* port of the Wyoming server */
 static struct http_answer last;
 static char *rest; /* of the answers in `last` */
 
@@ -313,7 +313,7 @@ static void test_invalid(void **state)
         }
         http_receive(&last, client);
         rest = last.bytes;
-        check_info(); /* the answer before is not lost */
+        check_info(); /* the earlier answer is not lost */
         check_end();
     }
     char *longest = support_array(100001, 1);
@@ -328,12 +328,12 @@ static void test_invalid(void **state)
     exchange_text("{\"type\":\"transcribe\",\"data\":{\"name\":\"other\"}}\n");
     check_error("transcribe: the server does not have this model");
     exchange(utterance("{\"type\":\"transcribe\",\"data\":{\"language\":\"fr\"}}\n", usual, noise(320)));
-    check_error("language: the model tiny does not have fr");
+    check_error("language: the model tiny does not support fr");
     exchange(utterance("", usual, noise((1 << 20) + 2)));
     check_error("the recording is too long");
 }
 
-/* The events are the same wherever a packet ends. */
+/* The events do not depend on where a packet ends. */
 static void test_packets(void **state)
 {
     (void)state;
@@ -353,8 +353,8 @@ static void test_packets(void **state)
     }
 }
 
-/* Further clients than the server has connections for are sent away, and clients in parallel have the same
- * answers as alone. */
+/* Clients beyond the maximum number of connections are refused, and parallel clients get the same answers as
+ * a single client. */
 static void test_many(void **state)
 {
     enum { MOST = 64, PARALLEL = 4 };
@@ -403,7 +403,7 @@ static void test_metrics(void **state)
     assert_non_null(strstr(last.body, "\nclformer_requests_in_flight 1\n"));
 }
 
-/* --- Servers of their own --- */
+/* --- Separate servers --- */
 
 /* Starts a server, and sets `port`. */
 static struct http_server start(const char *flags)
@@ -433,8 +433,8 @@ static int begin_long(void)
     return begin(utterance("", least, noise((size_t)3600 * 1000)));
 }
 
-/* Work for a client that is gone ends; a signal ends idle connections, and an utterance that has begun is
- * answered. */
+/* Work for a client that has disconnected is cancelled; a signal ends idle connections, and an utterance that
+ * has begun is answered. */
 static void test_grace(void **state)
 {
     char byte;
@@ -461,7 +461,7 @@ static void test_grace(void **state)
     assert_null(strstr(server.process.errors, "a request failed"));
 }
 
-/* A signal ends running utterances after the time that --grace gives them. */
+/* A signal ends running utterances after the grace period. */
 static void test_stop(void **state)
 {
     (void)state;

@@ -225,9 +225,9 @@ static void test_text_shortlist(void **state)
     static const struct {
         const char *file, *from, *to, *part;
     } cases[] = {
-        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, x, 3, 0.02]", "has \"x\" as value 2"},
-        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6,-3, 0.02]", "has \"-3\" as value 3"},
-        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6, 3, 1.02]", "has \"1.02\" as value 4"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, x, 3, 0.02]", "\"x\" (value 2) is not"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6,-3, 0.02]", "\"-3\" (value 3) is not"},
+        {"config.yml", "s2t, 6, 3, 0.02]", "s2t, 6, 3, 1.02]", "\"1.02\" (value 4) is not"},
         {"lex.xx.s2t", "w38 w33 1e-05", "w38 w33_1e-05", "lex.xx.s2t: line 2 has fewer than three fields"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

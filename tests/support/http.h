@@ -1,4 +1,4 @@
-/* Starts `clformer serve` and sends it requests. */
+/* Starts `clformer serve` and sends requests to it. */
 #ifndef CLF_TESTS_SUPPORT_HTTP_H
 #define CLF_TESTS_SUPPORT_HTTP_H
 

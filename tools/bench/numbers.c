@@ -5,7 +5,7 @@
 
 #include "bench/bench.h"
 
-/* Reads a positive whole number and moves *text past the digits. Returns 0 for anything else. */
+/* Reads a positive integer and moves *text past the digits. Returns 0 for anything else. */
 static int read_number(int *out, const char **text)
 {
     char *end;
@@ -22,8 +22,8 @@ int bench_parse_numbers(struct bench_numbers *out, const char *flag, const char 
     for (const char *rest = list;; rest++) {
         int value;
         if (!read_number(&value, &rest) || (*rest != ',' && *rest != '\0')) {
-            return report_wrong_call("--%s: must be positive whole numbers separated by commas, not \"%s\"",
-                                     flag, list);
+            return report_wrong_call("--%s: must be positive integers separated by commas, not \"%s\"", flag,
+                                     list);
         }
         if (out->count == BENCH_MOST_NUMBERS) {
             return report_wrong_call("--%s: at most %d numbers are supported", flag, (int)BENCH_MOST_NUMBERS);

@@ -52,7 +52,7 @@ static void warn(struct access_log *log, const char *problem)
     log->has_failed = 1;
 }
 
-/* Formats a time of UTC as ISO 8601. */
+/* Formats a UTC time as ISO 8601. */
 static void write_time(char *out, size_t size)
 {
     struct timespec now;

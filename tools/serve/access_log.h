@@ -11,7 +11,7 @@ struct access_log;
 /* An answered request. */
 struct access {
     const char *request; /* method and path, printable */
-    const char *address; /* of the client */
+    const char *address; /* client's address */
     unsigned status;
     double seconds;
     size_t characters;
@@ -26,12 +26,12 @@ struct access {
 clf_status access_log_open(struct access_log **out, const char *path, int is_json);
 void access_log_close(struct access_log *log);
 
-/* Writes a line. After the first failure, for example if the disk is full, prints a warning; later lines are
- * tried again. */
+/* Writes a line. The first failure, such as a full disk, prints a warning; later lines are still
+ * attempted. */
 void access_log_write(struct access_log *log, const struct access *access);
 
-/* Opens the file again, for programs that rotate logs by renaming. If that fails, prints a warning and keeps
- * the old file. */
+/* Reopens the file, for programs that rotate logs by renaming. If that fails, prints a warning and keeps the
+ * old file. */
 void access_log_reopen(struct access_log *log);
 
 #endif

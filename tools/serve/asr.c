@@ -12,7 +12,7 @@
 #include "serve/speech_results.h"
 #include "shared/results.h"
 
-/* The parameters of a request, from the query of its address. */
+/* The parameters of a request, from its query string. */
 struct parameters {
     int is_raw; /* encode=false: the recording has 16-bit samples at 16 kHz, without a header */
     int has_words;
@@ -47,7 +47,7 @@ static void add_detail(json_t *details, const char *type, const char *place, con
                                              "msg", message, "input", value));
 }
 
-/* Returns 1 or 0 for the words that FastAPI takes, `otherwise` for a missing parameter. */
+/* Returns 1 or 0 for the words that FastAPI accepts, or `otherwise` for a missing parameter. */
 static int read_switch(json_t *details, const struct speech_request *request, const char *name, int otherwise)
 {
     static const char *const words[] = {"0", "off", "f", "false", "n", "no",
@@ -107,7 +107,7 @@ static clf_transcript_format format_of(const char *output)
     return CLF_TRANSCRIPT_TEXT;
 }
 
-/* Returns 0 with an answer for wrong parameters. */
+/* Returns 0 and sets the answer if a parameter is invalid. */
 static int read_parameters(struct parameters *parameters, const struct speech_request *request,
                            struct answer *answer)
 {
@@ -142,7 +142,7 @@ static struct answer give_up(const struct speech_task *task, clf_status status)
     return (struct answer){.status = failure.status, .closes = 1};
 }
 
-/* Appends a text to a URL, as Python's quote() does. */
+/* Appends text to a URL, percent-encoded like Python's quote(). */
 static void write_quoted(FILE *file, const char *text)
 {
     static const char kept[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~/";
@@ -155,7 +155,7 @@ static void write_quoted(FILE *file, const char *text)
     }
 }
 
-/* Answers with a file of the transcript; the text is freed. */
+/* Answers with the transcript as a file; frees the text. */
 static struct answer answer_file(const struct parameters *parameters, const struct upload *upload, char *text)
 {
     char *header = NULL;
@@ -187,7 +187,8 @@ static struct answer answer_file(const struct parameters *parameters, const stru
     return (struct answer){.status = 200, .response = response};
 }
 
-/* Sets the options of a transcription; returns 0 for wrong parameters, which only the engine would notice. */
+/* Sets the options of a transcription; returns 0 for values that pass FastAPI's validation but are
+ * invalid. */
 static int set_options(struct speech_task *task, const struct speech_request *request, int has_words)
 {
     const char *language = query(request, "language"), *name = query(request, "task");
@@ -209,7 +210,7 @@ static int set_options(struct speech_task *task, const struct speech_request *re
     return !speech_model_is_english_only(task->model) || (is_english && !task->options.translate);
 }
 
-/* Drops half a sample at the end of raw samples. Returns the number of samples. */
+/* Drops an incomplete sample at the end of raw samples. Returns the number of samples. */
 static uint64_t even_out(const struct upload *upload)
 {
     uint64_t size = upload_file_size(upload);

@@ -12,9 +12,9 @@
 #include "base/status.h"
 
 enum {
-    SECONDS = 60, /* the window of the limits */
+    SECONDS = 60, /* period of the rate limits */
     MOST_CLIENTS =
-        4096, /* whose requests are counted; the one that was idle for the longest time is dropped */
+        4096, /* clients whose requests are counted; a new one replaces the least recently active */
     LINE_BYTES = CLIENT_KEY_BYTES + 32
 };
 
@@ -52,8 +52,8 @@ static clf_status add_key(struct clients *clients, char *line, const char *path,
         strtok_r(NULL, " \t\r\n", &rest) != NULL) {
         return clf__fail(
             CLF_FORMAT,
-            "%s, line %d: must be a key of at most %d bytes, and optionally its requests per minute", path,
-            number, CLIENT_KEY_BYTES - 1);
+            "%s, line %d: must be a key of at most %d bytes, optionally followed by its requests per minute",
+            path, number, CLIENT_KEY_BYTES - 1);
     }
     if (clients->key_count == clients->capacity) {
         int capacity = 2 * clients->capacity + 16;
@@ -125,7 +125,7 @@ int clients_need_keys(const struct clients *clients)
     return clients->needs_key;
 }
 
-/* Returns the index of a key, or -1. The time does not depend on which bytes of the key are right. */
+/* Returns the index of a key, or -1. The running time does not depend on which bytes match. */
 static int find_key(const struct clients *clients, const char *word)
 {
     char padded[CLIENT_KEY_BYTES] = "";
@@ -163,7 +163,7 @@ static struct counted_client *find_counted(struct clients *clients, const char *
     return oldest;
 }
 
-/* Adds a request to the last minute of a client, refused ones included. Returns 1 if the limit is kept. */
+/* Counts a request of a client, even if it is refused. Returns 1 if the client is within its limit. */
 static int count_request(struct counted_client *client, int64_t second, int cost, int per_minute)
 {
     int64_t passed = second - client->last_second, sum = 0;

@@ -14,7 +14,7 @@
 #include "serve/texts.h"
 #include "shared/results.h"
 
-/* A request after the checks. */
+/* A checked request. */
 struct deepl_request {
     json_t *texts;     /* owned; an array of strings */
     struct html *html; /* owned; NULL: plain text */
@@ -30,7 +30,7 @@ static struct answer answer_of(unsigned status, json_t *value)
     return (struct answer){.status = status, .text = text};
 }
 
-/* DeepL's form of an error, with the words of another. */
+/* Converts an error to DeepL's format, with the same message. */
 static struct answer with_message(struct answer other)
 {
     json_t *error = other.text != NULL ? json_loads(other.text, 0, NULL) : NULL;
@@ -42,7 +42,7 @@ static struct answer with_message(struct answer other)
     return answer;
 }
 
-/* Returns the language of a code of DeepL, in any letter case; EN-US is English if the server has no American
+/* Returns the language with a DeepL code, ignoring case; EN-US is English if the server has no American
  * English. */
 static const struct language *find_language(const struct service *service, const char *code)
 {
@@ -110,7 +110,7 @@ static int read_languages(struct deepl_request *request, const struct service *s
     return 1;
 }
 
-/* Reads the tags of the texts, if there are any. */
+/* Reads the texts as HTML or XML if the request sets tag_handling. */
 static int read_tags(struct deepl_request *request, const struct fields *fields, struct answer *answer)
 {
     const json_t *handling = json_object_get(fields->object, "tag_handling");
@@ -172,7 +172,7 @@ static clf_status translate(json_t **out, const struct deepl_request *request)
     return status;
 }
 
-/* deepl-python requires the characters of each text, which it always asks for. */
+/* deepl-python always requests the number of characters of each text, and requires it. */
 static json_t *list_translations(const struct deepl_request *request, const json_t *translated,
                                  int with_characters)
 {
@@ -198,7 +198,7 @@ static struct answer run(struct service *service, const struct deepl_request *re
     json_t *translated = NULL;
     int64_t tokens = texts_estimate_tokens(request->texts);
     struct answer answer;
-    /* After status 503 or 429, Weblate does not use a server for half an hour. */
+    /* After status 503 or 429, Weblate stops using a server for half an hour. */
     if (!service_enter(service, tokens, 504, &answer)) {
         return answer;
     }
@@ -251,7 +251,7 @@ struct answer deepl_languages(struct service *service, const struct fields *fiel
 
 struct answer deepl_usage(struct service *service, const struct fields *fields)
 {
-    static const json_int_t no_limit = 1000000000000; /* what DeepL shows for a plan without a limit */
+    static const json_int_t no_limit = 1000000000000; /* DeepL's value for a plan without a limit */
     (void)fields;
     json_int_t characters = atomic_load(&service->characters);
     return answer_of(200,

@@ -8,7 +8,7 @@
 #include "serve/q_field.h"
 #include "shared/results.h"
 
-enum { READ_BYTES = 1 << 16 /* the beginning of a text decides */ };
+enum { READ_BYTES = 1 << 16 /* only the beginning of the texts is examined */ };
 
 /* Detects the languages of all texts together; returns their number. */
 static int detect(struct detected_language out[DETECTOR_LANGUAGES], const json_t *texts)
@@ -25,7 +25,7 @@ static int detect(struct detected_language out[DETECTOR_LANGUAGES], const json_t
             bytes[size++] = '\n';
         }
     }
-    for (size_t i = 0; i < size; i++) { /* CLD2 refuses text with control characters */
+    for (size_t i = 0; i < size; i++) { /* CLD2 rejects text with control characters */
         bytes[i] = (unsigned char)bytes[i] < ' ' || bytes[i] == 127 ? ' ' : bytes[i];
     }
     int count = bytes != NULL ? detector_find(out, bytes, size) : 0;
@@ -33,7 +33,8 @@ static int detect(struct detected_language out[DETECTOR_LANGUAGES], const json_t
     return count;
 }
 
-/* Finds a language of CLD2 among those of the models: by its code, another code of it, or else a variant. */
+/* Finds a language detected by CLD2 among those of the models: by its code, an alternative code, or else a
+ * variant. */
 static const struct language *find_language(const struct routes *routes, const char *code)
 {
     static const char *const others[][2] = {{"iw", "he"},           {"no", "nb"},      {"jw", "jv"},
@@ -46,7 +47,7 @@ static const struct language *find_language(const struct routes *routes, const c
     return language;
 }
 
-/* Returns the code of the models, or else the code that LibreTranslate uses. */
+/* Returns the models' code of a language, or else LibreTranslate's. */
 static const char *shown_code(const struct routes *routes, const char *code)
 {
     static const char *const others[][2] = {{"iw", "he"}, {"no", "nb"}, {"jw", "jv"}, {"zh", "zh-Hans"}};
@@ -63,7 +64,7 @@ struct answer detect_request(struct service *service, const struct fields *field
     struct detected_language found[DETECTOR_LANGUAGES];
     int is_array;
     if (!detector_exists()) {
-        return endpoints_error(501, "This server is built without language detection");
+        return endpoints_error(501, "This server was built without language detection");
     }
     if (!request_is_admitted(service, fields, &answer)) {
         return answer;
@@ -113,7 +114,7 @@ const struct language *detection_source(double *confidence, const struct routes 
     }
     source = source != NULL ? source : routes_get(routes, "en");
     if (source == NULL || !source->is_source) {
-        *answer = endpoints_error(400, "The language of the text is not detected; set source");
+        *answer = endpoints_error(400, "The language of the text could not be detected; set source");
         return NULL;
     }
     return source;

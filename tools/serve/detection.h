@@ -6,8 +6,8 @@
 
 struct answer detect_request(struct service *service, const struct fields *fields);
 
-/* Finds the source language of texts: the most frequent language that the server translates from. If no
- * language is found, it is the only source language, or English, with confidence 0. Without CLD2, it is the
+/* Finds the source language of texts: the most frequent language that the server translates from. If none is
+ * found, the result is the only source language, or else English, with confidence 0. Without CLD2, it is the
  * only source language. Returns NULL and sets the answer if there is none.
  *
  * @param confidence receives 0 to 100. */

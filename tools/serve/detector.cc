@@ -31,7 +31,7 @@ int detector_find(struct detected_language out[DETECTOR_LANGUAGES], const char *
     }
     for (int i = 0; i < 3 && valid_bytes == static_cast<int>(size); i++) {
         const char *code = CLD2::LanguageCode(languages[i]);
-        /* "xx-" begins the codes of scripts whose language is unknown. */
+        /* Codes that begin with "xx-" are scripts of an unknown language. */
         if (languages[i] != CLD2::UNKNOWN_LANGUAGE && percents[i] > 0 && strncmp(code, "xx-", 3) != 0) {
             snprintf(out[count].code, sizeof out[count].code, "%s", code);
             out[count++].percent = percents[i];

@@ -15,7 +15,7 @@
 #include "serve/v1_translate.h"
 #include "shared/results.h"
 
-/* Makes an answer of a value, which is released; NULL: out of memory. */
+/* Makes an answer from a JSON value and releases it; NULL: out of memory. */
 static struct answer answer_with(unsigned status, json_t *value)
 {
     char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
@@ -40,8 +40,8 @@ static struct answer get_languages(struct service *service, const struct fields 
     return answer_with(200, routes_list(service->routes));
 }
 
-/* The settings that LibreTranslate's clients read. The languages are a default choice: the first target, and
- * "auto" or a source of that target. */
+/* The settings that LibreTranslate's clients read. The languages are the ones selected at first: the first
+ * target, and "auto" or a source for that target. */
 static struct answer get_settings(struct service *service, const struct fields *fields)
 {
     (void)fields;
@@ -57,7 +57,7 @@ static struct answer get_settings(struct service *service, const struct fields *
         source =
             language != target && routes_find(&route, service->routes, language, target) ? language : NULL;
     }
-    static const struct language none = {.code = ""}; /* of a server with speech models only */
+    static const struct language none = {.code = ""}; /* for a server with only speech models */
     source = source != NULL ? source : &none;
     target = target != NULL ? target : &none;
     int characters = service->limits.characters > 0 ? service->limits.characters : -1;
@@ -99,7 +99,7 @@ static struct answer suggest(struct service *service, const struct fields *field
 }
 
 static const struct endpoint_route {
-    const char *path;     /* with a slash at its end: the path continues */
+    const char *path;     /* a trailing slash: also matches longer paths */
     endpoint *get, *post; /* NULL: the method is not allowed */
 } routes[] = {
     {"/translate", NULL, translate_request},
@@ -190,7 +190,7 @@ struct answer endpoints_answer(struct service *service, struct MHD_Connection *c
     if (route->post != NULL && strcmp(method, "POST") == 0) {
         return call(service, connection, route->post, method, rest, body, size);
     }
-    if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */
+    if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's preflight request */
         return (struct answer){.status = 200, .text = strdup("")};
     }
     struct answer answer = endpoints_error(405, "Method Not Allowed");

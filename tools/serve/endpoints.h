@@ -12,26 +12,26 @@
 #include "serve/metrics.h"
 #include "serve/routes.h"
 
-/* What the endpoints need; any number of threads may use it. */
+/* The state shared by all requests; any number of threads may use it. */
 struct service {
     const struct served_models *models;
     const struct routes *routes;
     struct metrics *metrics; /* NULL: none */
-    const char *cors;        /* origin whose web pages may use the server; "*": all; NULL: none */
+    const char *cors;        /* origin whose pages may use the server; "*": all; NULL: none */
     struct clients *clients;
     struct gate *gate;
     struct files *files;                  /* translated files */
     int changes_text;                     /* 1: --libretranslate-text */
-    int (*request_is_over)(void *unused); /* asks about the request of this thread */
+    int (*request_is_over)(void *unused); /* whether to end this thread's request */
     struct access_log *log;               /* NULL: none */
     struct speech_models *speech;         /* NULL: none */
     struct {
-        int characters; /* of a text; 0: no limit */
-        int texts;      /* of a request; 0: no limit */
+        int characters; /* per text; 0: no limit */
+        int texts;      /* per request; 0: no limit */
         double wait;    /* seconds at the gate */
-        double time;    /* seconds of a request */
+        double time;    /* seconds per request */
     } limits;
-    atomic_llong characters; /* of all requests */
+    atomic_llong characters; /* total over all requests */
     atomic_int running;      /* requests that are not answered completely */
     atomic_int is_stopping;
 };
@@ -45,10 +45,10 @@ struct answer {
     int retry_after;               /* value of the header Retry-After in seconds; 0: none */
     struct MHD_Response *response; /* instead of the text, with its own headers; NULL: none */
     int closes;                    /* 1: close the connection without an answer */
-    const struct page_file *file;  /* of the web page, or NULL */
+    const struct page_file *file;  /* file of the web page, or NULL */
 };
 
-/* Answers a request. `path` has no query; `connection` and the body are the source of its fields. */
+/* Answers a request. `path` excludes the query; the fields are read from `connection` and the body. */
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
                                const char *path, const char *body, size_t size);
 /* Returns the path of an endpoint, "/" for a file of the web page, or "other". */

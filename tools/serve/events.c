@@ -9,7 +9,7 @@
 
 enum { BLOCK_BYTES = 4096, KEEP_ALIVE_SECONDS = 15 };
 
-/* The thread of the source appends events, the thread of the connection sends them. */
+/* The source's thread appends events; the connection's thread sends them. */
 struct event_stream {
     const struct event_source *source;
     void *user;
@@ -67,8 +67,8 @@ static void *run(void *user)
     return NULL;
 }
 
-/* Called by libmicrohttpd for the next bytes, on the thread of the connection. A comment keeps the connection
- * alive while there is no event. */
+/* Called by libmicrohttpd for the next bytes, on the thread of the connection. Comments keep the connection
+ * alive while there are no events. */
 static ssize_t read_events(void *user, uint64_t position, char *bytes, size_t most)
 {
     static const char comment[] = ": \n\n";
@@ -105,7 +105,7 @@ static void free_stream(struct event_stream *stream)
     free(stream);
 }
 
-/* Called by libmicrohttpd when the answer is sent or its client is gone. */
+/* Called by libmicrohttpd when the answer is sent or its client has disconnected. */
 static void end_stream(void *user)
 {
     struct event_stream *stream = user;

@@ -17,11 +17,11 @@ struct answer failure_answer(const struct service *service, clf_status status)
         return endpoints_error(503, "The server is stopping");
     }
     if (status == CLF_INTERRUPTED && client_is_late()) {
-        return endpoints_error(504, "The request takes longer than %.0f s; send less text",
+        return endpoints_error(504, "The request exceeded the time limit of %.0f s; send less text",
                                service->limits.time);
     }
     fprintf(stderr, "clformer: a request failed: %s\n", clf_last_error());
-    return endpoints_error(500, "The translation failed; the server's log has the reason");
+    return endpoints_error(500, "The translation failed; see the server's log");
 }
 
 int service_enter(struct service *service, int64_t tokens, unsigned busy, struct answer *answer)

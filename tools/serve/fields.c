@@ -39,18 +39,18 @@ struct fields fields_parse_json(const char *body, size_t size)
     return fields;
 }
 
-/* The fields while the query or a form is read. */
+/* State while the query or a form is read. */
 struct form {
     json_t *object;
     char *name, *value; /* field whose value arrives in parts; NULL: none */
-    char *value_file;   /* its file name; NULL: it is no file */
+    char *value_file;   /* its file name; NULL: not a file */
     size_t size;
     char *file_name, *file; /* the first file of the field "file" */
     size_t file_size;
     int failed;
 };
 
-/* Makes a repeated field an array, to which a value is added. */
+/* Turns a repeated field into an array and adds a value. */
 static void add_to_list(struct form *form, const char *name, json_t *first, const char *value, size_t size)
 {
     json_t *list = json_is_array(first) ? json_incref(first) : json_pack("[O]", first);
@@ -88,7 +88,7 @@ static enum MHD_Result take_query(void *user, enum MHD_ValueKind kind, const cha
     return form->failed ? MHD_NO : MHD_YES;
 }
 
-/* Writes line breaks of a text as LF and drops the last one, as LibreTranslate does for a form. */
+/* Converts line breaks to LF and drops the last one, as LibreTranslate does for a form. */
 static size_t unify_breaks(char *text, size_t size)
 {
     size_t kept = 0;
@@ -110,7 +110,7 @@ static void keep_file(struct form *form)
     }
 }
 
-/* Adds the field whose parts have arrived. */
+/* Adds the field whose parts have all arrived. */
 static void end_value(struct form *form)
 {
     if (form->name != NULL && form->value_file != NULL) {
@@ -127,7 +127,7 @@ static void end_value(struct form *form)
     form->size = 0;
 }
 
-/* Called by the parser of forms with each part of a value; a part at offset 0 begins a field. */
+/* Called by the form parser with each part of a value; a part at offset 0 begins a field. */
 static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char *key, const char *filename,
                                  const char *type, const char *encoding, const char *data, uint64_t offset,
                                  size_t size)
@@ -152,7 +152,7 @@ static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char
     return form->failed ? MHD_NO : MHD_YES;
 }
 
-/* Reads a body of a form's media type; another body is ignored. */
+/* Reads a body with a form's media type; ignores any other body. */
 static void read_form(struct form *form, struct MHD_Connection *connection, const char *body, size_t size)
 {
     struct MHD_PostProcessor *parser =
@@ -161,7 +161,7 @@ static void read_form(struct form *form, struct MHD_Connection *connection, cons
         return;
     }
     form->failed |= size > 0 && MHD_post_process(parser, body, size) != MHD_YES;
-    /* The last value of an urlencoded form arrives in this call. */
+    /* The last value of a urlencoded form arrives in this call. */
     form->failed |= MHD_destroy_post_processor(parser) != MHD_YES;
     end_value(form);
 }
@@ -204,7 +204,7 @@ static void read_key(struct fields *fields, struct MHD_Connection *connection)
         size_t size = strlen(schemes[i]);
         key = strncasecmp(header, schemes[i], size) == 0 ? header + size : key;
     }
-    /* A key that is cut remains wrong: it is longer than any key of the server. */
+    /* A truncated key remains invalid: it is longer than any key of the server. */
     snprintf(fields->key, sizeof fields->key, "%s", key != NULL ? key : "");
 }
 

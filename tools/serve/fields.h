@@ -1,4 +1,4 @@
-/* The fields of a request, from its JSON body or from a form and the query of its address. */
+/* The fields of a request, from its JSON body, or from its query string and a form. */
 #ifndef CLF_TOOLS_SERVE_FIELDS_H
 #define CLF_TOOLS_SERVE_FIELDS_H
 
@@ -10,24 +10,24 @@
 #include "serve/clients.h"
 
 struct fields {
-    struct MHD_Connection *connection; /* of the request */
+    struct MHD_Connection *connection; /* the request's connection */
     json_t *object;                    /* owned; the values of a form are strings */
     int is_json;
-    const char *rest;       /* the path after that of the endpoint; borrowed */
-    const char *problem;    /* message for the client: the body is not usable; NULL: none */
+    const char *rest;       /* rest of the path after the endpoint's; borrowed */
+    const char *problem;    /* message for the client if the body is unusable, or NULL */
     char *file_name, *file; /* owned; (file_size) the uploaded file of the field "file", or NULL */
     size_t file_size;
-    char address[CLIENT_ADDRESS_BYTES]; /* of the client */
+    char address[CLIENT_ADDRESS_BYTES]; /* client's address */
     char key[CLIENT_KEY_BYTES +
-             1]; /* of the header Authorization, or else of the field api_key or auth_key; "" */
+             1]; /* from the header Authorization, or else the field api_key or auth_key; or "" */
 };
 
-/* Reads the fields, by the rules of LibreTranslate: a JSON body alone, or else the query, then the body if it
- * is a form. The first value of a repeated field counts, but the field text of DeepL's API
- * becomes an array. No string contains a NUL. */
+/* Reads the fields as LibreTranslate does: from a JSON body only, or else from the query and then from a
+ * form. The first value of a repeated field counts, except that the field `text` of DeepL's API becomes an
+ * array. No string contains a NUL. */
 struct fields fields_read(struct MHD_Connection *connection, const char *method, const char *body,
                           size_t size);
-/* Parses a JSON body: an object without NUL, duplicate keys and deep nesting. */
+/* Parses a JSON body: an object without NUL, duplicate keys or deep nesting. */
 struct fields fields_parse_json(const char *body, size_t size);
 /* Returns 1 if the media type of a request is JSON. */
 int fields_are_json(struct MHD_Connection *connection);

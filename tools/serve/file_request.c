@@ -33,7 +33,7 @@ json_t *file_extensions(void)
     return array;
 }
 
-/* Finds the kind of a file by the end of its name, as LibreTranslate does. */
+/* Finds the kind of a file by its extension, as LibreTranslate does. */
 static const struct kind *find_kind(const char *name)
 {
     for (int i = 0; i < KINDS; i++) {
@@ -86,7 +86,7 @@ static json_t *translation_fields(const struct fields *fields, const struct kind
     return object;
 }
 
-/* Keeps the translation, and answers with its address. */
+/* Stores the translation and answers with its address. */
 static struct answer keep(struct service *service, const struct fields *fields, const struct kind *kind,
                           const json_t *translated)
 {
@@ -153,7 +153,7 @@ struct answer file_download(struct service *service, const struct fields *fields
     const char *name = fields->rest;
     char *text = files_get(&size, service->files, name), header[FILE_NAME_BYTES + 64];
     if (text == NULL) {
-        return endpoints_error(404, "The file does not exist, or not any more");
+        return endpoints_error(404, "The file does not exist or has expired");
     }
     const char *shown = strchr(name, '.') + 1;
     struct MHD_Response *response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);

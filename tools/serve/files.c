@@ -17,13 +17,13 @@ struct file {
     char path[FILE_NAME_BYTES];
     char *text; /* owned; NULL: unused */
     size_t size;
-    double end; /* time at which it is removed */
+    double end; /* time at which it expires */
 };
 
 struct files {
     pthread_mutex_t lock; /* guards the members below */
     struct file items[FILES_MOST];
-    size_t bytes; /* of all files */
+    size_t bytes; /* total size of all files */
 };
 
 clf_status files_create(struct files **out)

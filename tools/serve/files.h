@@ -6,7 +6,7 @@
 
 #include <clformer/clformer.h>
 
-/* A file is kept for an hour, unless more files or bytes follow than the store holds. */
+/* A file is kept for an hour, unless newer files fill the store first. */
 enum { FILES_MOST = 256, FILES_MOST_BYTES = 256 << 20, FILE_NAME_BYTES = 300 };
 
 struct files;
@@ -16,14 +16,14 @@ void files_free(struct files *files); /* NULL is ignored */
 
 /* Keeps a file.
  *
- * @param path receives "ID.NAME", which nobody can guess.
+ * @param path receives "ID.NAME", which cannot be guessed.
  * @param name shown to the client that downloads the file.
  * @param text owned by the store, also after a failure.
  * @return CLF_TEXT: the file is larger than the store. */
 clf_status files_add(char path[FILE_NAME_BYTES], struct files *files, const char *name, char *text,
                      size_t size);
 
-/* Returns a copy of the text, which the caller frees, or NULL: the file does not exist, or not any more. */
+/* Returns a copy of the text, which the caller frees, or NULL if the file does not exist or has expired. */
 char *files_get(size_t *size, struct files *files, const char *path);
 
 #endif

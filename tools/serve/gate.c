@@ -9,7 +9,7 @@
 
 enum { POLL_NANOSECONDS = 50000000 };
 
-/* A request that waits; on the stack of its thread. */
+/* A waiting request, on the stack of its thread. */
 struct waiter {
     struct waiter *next;
 };

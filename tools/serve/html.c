@@ -17,7 +17,7 @@ struct html {
     unsigned ignored[HTML_MOST_IGNORED]; /* (ignored_count) */
     int ignored_count;
     json_t *documents, *texts; /* owned */
-    struct range *ranges;      /* of the texts */
+    struct range *ranges;      /* (count) one per text */
     size_t count, most, capacity;
 };
 

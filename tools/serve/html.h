@@ -1,5 +1,5 @@
-/* Translates HTML documents: takes out the text, and puts the translations in its place. All other bytes
- * stay as they are. */
+/* Translates HTML documents: extracts the text, and replaces it with its translation. All other bytes are
+ * unchanged. */
 #ifndef CLF_TOOLS_SERVE_HTML_H
 #define CLF_TOOLS_SERVE_HTML_H
 
@@ -9,7 +9,7 @@
 
 struct html;
 
-/* Returns 0 if the program is built without HTML. */
+/* Returns 0 if the program was built without HTML support. */
 int html_exists(void);
 
 /* Finds the texts of documents. Without inline tags, a text is the whole text of a paragraph.
@@ -17,8 +17,8 @@ int html_exists(void);
  * @param out receives the texts; html_free() frees them.
  * @param documents an array of strings.
  * @param most texts after the first `most` are counted, but left out of html_texts().
- * @param ignored an array of the names of more elements that are not translated, or NULL; only the first
- * HTML_MOST_IGNORED are used.
+ * @param ignored an array of the names of additional elements that are not translated, or NULL; only the
+ * first HTML_MOST_IGNORED are used.
  * @return CLF_OUT_OF_MEMORY. */
 enum { HTML_MOST_IGNORED = 64 };
 clf_status html_read(struct html **out, const json_t *documents, size_t most, const json_t *ignored);

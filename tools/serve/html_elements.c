@@ -10,7 +10,7 @@ enum flag {
     SKIPPED = 1 << 2,    /* the content is not translated */
     LINES = 1 << 3,      /* line breaks are kept */
     SPECIAL = 1 << 4,    /* the end tag of an inline element does not end the element */
-    FORMATTING = 1 << 5, /* the end tag ends the element alone, not the blocks in the element */
+    FORMATTING = 1 << 5, /* the end tag ends only the element, not the blocks in it */
     SCOPE = 1 << 6,      /* end tags in the element do not end elements around it, except parts of tables */
     TABLE = 1 << 7,      /* end tags in the element do not end parts of the table around it */
     IN_TABLE = 1 << 8,   /* a part of a table, or a table */
@@ -22,7 +22,7 @@ enum flag {
     ITEM = 1 << 13,
     TERM = 1 << 14,
     OPTION = 1 << 15,
-    GROUP = 1 << 16, /* of options */
+    GROUP = 1 << 16, /* optgroup */
     CELL = 1 << 17,
     ROW = 1 << 18,
     ROWS = 1 << 19,
@@ -32,9 +32,9 @@ enum flag {
     BUTTON = 1 << 23,
     LIST = 1 << 24,
     DOCUMENT = 1 << 25,   /* html and body end with the document */
-    IS_FOREIGN = 1 << 26, /* of an open element: an element in it is of SVG or MathML */
+    IS_FOREIGN = 1 << 26, /* of an open element: an element in it is SVG or MathML */
     BREAKS_OUT = 1 << 27, /* the start tag ends an open <svg> or <math> */
-    MATH = 1 << 28,       /* of MathML, not of SVG */
+    MATH = 1 << 28,       /* MathML, not SVG */
     PASSED = 1 << 29,     /* the special elements around which items and terms end */
     BLOCK = SPECIAL | ENDS_P,
 };
@@ -237,8 +237,8 @@ static void remove_element(struct html_elements *elements, int index)
     memmove(element, element + 1, (size_t)(elements->count - index) * sizeof *element);
 }
 
-/* Ends the element at an index and the elements in it. But the blocks in a formatting element go on, and an
- * untranslated formatting element goes on after a block that it is in, except a cell of a table. */
+/* Ends the element at an index and the elements in it. Blocks in a formatting element stay open, however, and
+ * so does an untranslated formatting element when a block around it ends, except a table cell. */
 static void remove_from(struct html_elements *elements, int index)
 {
     unsigned outer = elements->open[index].flags, kept = outer & FORMATTING ? SPECIAL : 0;
@@ -281,7 +281,7 @@ static void end_implied(struct html_elements *elements, unsigned flags)
     }
 }
 
-/* Ends what is between the innermost table and a part of it. Returns 0 for a part of no table. */
+/* Ends the elements between the innermost table and a part of it. Returns 0 if the part is not in a table. */
 static int enter_table(struct html_elements *elements)
 {
     int inner = -1;
@@ -350,7 +350,7 @@ static void take_start(struct html_elements *elements, struct html_tokens *token
     }
 }
 
-/* Returns the elements that an end tag does not reach beyond. */
+/* Returns the elements that limit the scope of an end tag. */
 static unsigned barriers_of(unsigned flags)
 {
     if (flags & IN_TABLE) {
@@ -366,7 +366,7 @@ static void take_end(struct html_elements *elements, struct html_element tag)
 {
     int is_in_html = 0, is_blocked = 0;
     if (tag.flags & DOCUMENT) {
-        return; /* what follows is still in the body */
+        return; /* later content is still in the body */
     }
     for (int i = elements->count - 1; i >= 0; i--) {
         const struct html_element *open = &elements->open[i];
@@ -375,7 +375,7 @@ static void take_end(struct html_elements *elements, struct html_element tag)
         if (is_in_html && is_blocked) {
             return;
         }
-        /* HTML in SVG or MathML cannot end elements of these. */
+        /* An end tag in HTML inside SVG or MathML cannot end SVG or MathML elements. */
         if ((is_html || !is_in_html) && (open->name == tag.name || tag.flags & open->flags & HEADING)) {
             remove_from(elements, i);
             return;

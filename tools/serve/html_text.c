@@ -13,7 +13,7 @@
 
 #include "serve/html_tokens.h"
 
-/* White space at the ends of a text that stays as it is. */
+/* Surrounding white space, which is kept as it is. */
 static const char *const spaces[] = {" ", "\n", "\t", "\r", "\f", "\xc2\xa0", "&nbsp;", "&#160;", "&#xa0;"};
 enum { SPACES = sizeof spaces / sizeof *spaces };
 
@@ -42,7 +42,8 @@ int html_text_exists(void)
     return 1;
 }
 
-/* Returns the number of digits at the start of a text, and their value, at most 0x110000: no code point. */
+/* Returns the number of digits at the start of a text, and their value, limited to 0x110000, which is not a
+ * code point. */
 static size_t read_digits(unsigned *value, const char *digits, const char *end, int is_hex)
 {
     const char *at = digits;
@@ -62,7 +63,7 @@ static size_t read_digits(unsigned *value, const char *digits, const char *end, 
     return (size_t)(at - digits);
 }
 
-/* Returns a copy in which U+FFFD takes the place of numbers above U+10FFFF, which overflow in Gumbo. */
+/* Returns a copy with U+FFFD instead of numbers above U+10FFFF, which overflow in Gumbo. */
 static char *replace_large_numbers(size_t *size, const char *bytes, size_t raw_size)
 {
     char *copy = malloc(raw_size + 1);

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Returns 0 if the program is built without Gumbo, which knows the 2231 names of character references. */
+/* Returns 0 if the program was built without Gumbo, which knows the 2231 names of character references. */
 int html_text_exists(void);
 
-/* Leaves out white space around a text: HTML's, and no-break spaces in any notation. */
+/* Trims white space around a text: HTML's, and no-break spaces in any notation. */
 void html_text_trim(const char *bytes, size_t *start, size_t *end);
 
-/* Decodes character references; the rest as html_text_decode(). A build without Gumbo copies the text. */
+/* Like html_text_decode(), but only decodes character references. A build without Gumbo copies the text. */
 char *html_text_references(size_t *size, const char *bytes, size_t raw_size);
 
 /* Decodes character references and turns each run of white space into a space.

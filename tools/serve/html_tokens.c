@@ -21,7 +21,7 @@ static char byte_at(const struct html_tokens *tokens, size_t at)
     return at < tokens->size ? tokens->bytes[at] : '\0';
 }
 
-/* Returns 1 if the document continues with a word, in any letter case. */
+/* Returns 1 if the document continues with a word, ignoring case. */
 static int continues(const struct html_tokens *tokens, size_t at, const char *word)
 {
     size_t size = strlen(word);
@@ -73,7 +73,7 @@ static size_t skip_spaces(const struct html_tokens *tokens, size_t at)
     return at;
 }
 
-/* Returns 1 if a white space separated list of classes contains notranslate. */
+/* Returns 1 if a list of classes, separated by white space, contains notranslate. */
 static int has_class(const char *value, size_t size)
 {
     const size_t wanted = sizeof no_translation_class - 1;
@@ -87,7 +87,7 @@ static int has_class(const char *value, size_t size)
     return 0;
 }
 
-/* The attributes that were read; the first of several attributes of a name counts. */
+/* The attributes read so far; of attributes with the same name, the first counts. */
 enum { HAS_TRANSLATE = 1, HAS_CLASS = 2 };
 
 static void take_attribute(struct html_token *token, int *seen, const char *name, size_t name_size,
@@ -131,7 +131,7 @@ static size_t read_attribute(struct html_token *token, int *seen, const struct h
     return after;
 }
 
-/* Reads a tag whose name starts at `name`. A tag that the document's end cuts off is no tag. */
+/* Reads a tag whose name starts at `name`. A tag cut off by the end of the document is not a tag. */
 static void read_tag(struct html_token *token, const struct html_tokens *tokens, enum html_kind kind,
                      size_t name)
 {
@@ -155,7 +155,7 @@ static void read_tag(struct html_token *token, const struct html_tokens *tokens,
     token->end = at + (at < tokens->size);
 }
 
-/* Reads what starts with "<" at a position; returns 0 if it is text. */
+/* Reads the markup that starts with "<" at a position; returns 0 if it is text. */
 static int read_markup(struct html_token *token, const struct html_tokens *tokens, size_t at)
 {
     char next = byte_at(tokens, at + 1), after = byte_at(tokens, at + 2);

@@ -1,10 +1,9 @@
 /* A tokenizer for HTML that reports the byte position of each token.
  *
  * It follows the tokenization of the HTML standard (html.spec.whatwg.org, section 13.2.5), without decoding.
- * The parsers of the field report no usable positions for broken HTML: Gumbo joins the texts around an
- * ignored tag, libxml2 moves its positions when it changes the encoding. Both build a tree, which takes
- * quadratic time for deeply nested elements; this tokenizer takes linear time and a constant amount of
- * memory.
+ * Existing parsers report no usable positions for broken HTML: Gumbo joins the texts around an ignored tag,
+ * and libxml2 shifts its positions when it changes the encoding. Both build a tree, which takes quadratic
+ * time for deeply nested elements; this tokenizer takes linear time and a constant amount of memory.
  */
 #ifndef CLF_TOOLS_SERVE_HTML_TOKENS_H
 #define CLF_TOOLS_SERVE_HTML_TOKENS_H
@@ -21,7 +20,7 @@ enum html_kind {
 struct html_token {
     enum html_kind kind;
     size_t start, end; /* the bytes of the token */
-    /* Of a tag: */
+    /* For a tag: */
     size_t name, name_size; /* position and size of the name, in the letter case of the document */
     int is_self_closing;    /* ends with "/>" */
     int is_notranslate;     /* has translate="no" or the class notranslate */

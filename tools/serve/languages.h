@@ -29,13 +29,13 @@ struct language_pair {
 /* Splits "SRC-TGT:MODEL"; returns MODEL. A text without languages is returned whole. */
 const char *language_pair_parse(struct language_pair *out, const char *text);
 
-/* Finds the languages of a model of text. CLF_BAD_ARGUMENT: they are unknown, or the model lacks one of
+/* Finds the languages of a text model. CLF_BAD_ARGUMENT: they are unknown, or the model lacks one of
  * `pair`. */
 clf_status languages_find(struct languages *out, const struct clf_model *model,
                           const struct language_pair *pair);
 void languages_free(struct languages *languages);
 
-/* Returns the language with a code of a client, in any letter case, or NULL. */
+/* Returns the language with a client's code, ignoring case, or NULL. */
 const struct language *languages_get(const struct languages *languages, const char *code);
 /* Returns the source language if there is only one; else NULL. */
 const struct language *languages_only_source(const struct languages *languages);

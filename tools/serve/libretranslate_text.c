@@ -132,7 +132,7 @@ static struct span first_character(struct span text)
     return (struct span){text.bytes, (size_t)size};
 }
 
-/* Gives a text the letter case of its source: if that has only one case, to the whole text, else to the first
+/* Gives a text the letter case of its source: the whole text if the source has only one case, else the first
  * letter. */
 static int follow_case(char **text, struct span source)
 {

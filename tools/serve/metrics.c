@@ -13,7 +13,7 @@
 
 enum { STATUSES = 600, BUCKETS = 13 };
 
-/* The largest duration that each bucket of the histogram counts, in seconds. */
+/* The upper bounds of the histogram's buckets, in seconds. */
 static const double bounds[BUCKETS] = {.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60};
 
 struct endpoint {
@@ -115,21 +115,20 @@ static void write_durations(FILE *file, const struct metrics *metrics)
     }
 }
 
-/* The work of each model of text. */
+/* The work of each text model. */
 static void write_work(FILE *file, const struct served_models *models)
 {
     static const struct {
         const char *name, *help;
-        size_t offset; /* of the number in struct clf_stage_times */
+        size_t offset; /* in struct clf_stage_times */
     } counters[] = {
         {"lines_total", "Translated sentences and lines.", offsetof(struct clf_stage_times, lines)},
-        {"source_tokens_total", "Tokens of the source.", offsetof(struct clf_stage_times, source_tokens)},
+        {"source_tokens_total", "Source tokens.", offsetof(struct clf_stage_times, source_tokens)},
         {"target_tokens_total", "Generated tokens.", offsetof(struct clf_stage_times, target_tokens)},
         {"batches_total", "Batches of lines that were encoded together.",
          offsetof(struct clf_stage_times, batches)},
-        {"steps_total", "Steps of the decoder.", offsetof(struct clf_stage_times, steps)},
-        {"step_rows_total", "Hypotheses in all steps of the decoder.",
-         offsetof(struct clf_stage_times, step_rows)},
+        {"steps_total", "Decoder steps.", offsetof(struct clf_stage_times, steps)},
+        {"step_rows_total", "Hypotheses in all decoder steps.", offsetof(struct clf_stage_times, step_rows)},
     };
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
         head(file, counters[i].name, "counter", counters[i].help);

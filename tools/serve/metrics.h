@@ -1,4 +1,5 @@
-/* Counts and times of a server, as text for Prometheus. Any number of threads may call these functions. */
+/* Counters and timings of a server, in Prometheus' text format. Any number of threads may call these
+ * functions. */
 #ifndef CLF_TOOLS_SERVE_METRICS_H
 #define CLF_TOOLS_SERVE_METRICS_H
 
@@ -20,7 +21,7 @@ enum { METRICS_ENDPOINTS = 32 };
 void metrics_end(struct metrics *metrics, const char *endpoint, unsigned status, double seconds);
 
 struct service;
-/* Returns the text of a service that has metrics, which the caller frees; NULL if out of memory. */
+/* Returns the metrics of a service that has them as text, which the caller frees; NULL if out of memory. */
 char *metrics_text(const struct service *service);
 
 #endif

@@ -103,7 +103,7 @@ static clf_status load(struct served_model *model, const struct setup *devices)
     if (is_whisper(model)) {
         return CLF_OK;
     }
-    if (model->first->info.feature_size > 0) { /* its lines are paths, which no client may choose */
+    if (model->first->info.feature_size > 0) { /* its inputs are paths, which clients must not choose */
         return clf__fail(CLF_BAD_ARGUMENT, "%s: is a speech model; serve requires a model that reads text",
                          model->folder);
     }

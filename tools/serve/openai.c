@@ -51,7 +51,7 @@ static struct answer openai_failure(const struct speech_task *task, clf_status s
                                  : openai_error(failure.status, failure.field, NULL, "%s", failure.message);
 }
 
-/* Returns how many bytes of a client's word an error repeats. */
+/* Returns how many bytes of a client's value an error quotes. */
 static int shown_size(const char *word)
 {
     size_t size = strlen(word);
@@ -77,7 +77,7 @@ int openai_is_true(const char *text)
     return 0;
 }
 
-/* Each function below reads a field; it returns 0 with an error in *answer if the field is wrong. */
+/* Each function below reads a field; it returns 0 and sets *answer to an error if the field is invalid. */
 
 static int read_format(struct openai_job *job, struct answer *answer)
 {
@@ -122,11 +122,11 @@ static int read_language(struct openai_job *job, struct answer *answer)
                                speech_model_name(job->task.model));
         return 0;
     }
-    /* The language of a translation is that of the recording, which OpenAI's API does not know. */
+    /* For a translation, this is the language of the recording; OpenAI's API has no such field. */
     if (!speech_language(&code, text)) {
-        *answer = openai_error(400, "language", NULL,
-                               "language: %.*s is unknown; use a code of ISO 639-1, such as fr",
-                               shown_size(text), text);
+        *answer =
+            openai_error(400, "language", NULL, "language: %.*s is unknown; use an ISO 639-1 code such as fr",
+                         shown_size(text), text);
         return 0;
     }
     if (is_english && code != NULL && strcmp(code, "en") != 0) {

@@ -54,7 +54,8 @@ void page_add_headers(const struct page_file *file, struct MHD_Response *respons
         {"Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'none'"},
         {"X-Content-Type-Options", "nosniff"},
         {"Referrer-Policy", "no-referrer"},
-        {"Cache-Control", "no-cache"}, /* a browser asks each time, and gets status 304 for a known file */
+        {"Cache-Control",
+         "no-cache"}, /* browsers revalidate each time, and get status 304 for an unchanged file */
     };
     char tag[TAG_BYTES];
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {

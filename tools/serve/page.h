@@ -15,10 +15,10 @@ struct page_file {
 
 /* Returns the file with a path such as "/page/page.css", or NULL. */
 const struct page_file *page_find(const char *path);
-/* Returns true if the browser of the request has this file already. */
+/* Returns true if the browser that sent the request already has this file. */
 int page_is_known(const struct page_file *file, struct MHD_Connection *connection);
-/* Adds the headers that allow the page no other address than that of the server, and that let a browser ask
- * whether the file has changed. */
+/* Adds the headers that restrict the page to the server's own origin and make browsers revalidate the
+ * file. */
 void page_add_headers(const struct page_file *file, struct MHD_Response *response);
 
 #endif

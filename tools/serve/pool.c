@@ -57,8 +57,8 @@ static int is_equal(const struct pool_key *one, const struct pool_key *other)
            one->alternatives == other->alternatives && one->priority == other->priority;
 }
 
-/* Returns the entry with these options, or the free or idle entry that was not used for the longest time.
- * There is one, because every caller uses one entry. */
+/* Returns the entry with these options, or else a free entry or the least recently used idle one. There
+ * always is one, because each caller uses a single entry. */
 static struct entry *find_entry(struct translations_pool *pool, const struct pool_key *key)
 {
     struct entry *oldest = NULL;

@@ -13,10 +13,10 @@ clf_status pool_create(struct translations_pool **out, struct clf_engine *engine
                        const struct clf_translate_options *options, int callers);
 void pool_free(struct translations_pool *pool);
 
-/* The options in which translators differ. */
+/* The options that differ between translators. */
 struct pool_key {
     const struct language *source, *target;
-    int alternatives; /* above 0: so many translations in addition to the best; sentences are not split */
+    int alternatives; /* above 0: number of translations in addition to the best; sentences are not split */
     clf_priority priority;
 };
 

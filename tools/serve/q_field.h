@@ -1,22 +1,22 @@
-/* The fields api_key and q: who asks, and the texts. */
+/* The fields api_key and q: the client's key and the texts. */
 #ifndef CLF_TOOLS_SERVE_Q_FIELD_H
 #define CLF_TOOLS_SERVE_Q_FIELD_H
 
 #include "serve/endpoints.h"
 
-/* Returns 1 for a missing or null field, "", [], and a field that LibreTranslate takes for missing. */
+/* Returns 1 for a missing or null field, "", [], and a value that LibreTranslate treats as missing. */
 int field_is_empty(const json_t *value);
 
-/* Counts a request of the client, for each text of the array q or text.
+/* Counts a request of the client, or one per text if `q` or `text` is an array.
  *
  * @param limit receives the requests per minute, for CLIENT_IS_TOO_FAST. */
 enum client_verdict request_admit(int *limit, const struct service *service, const struct fields *fields);
-/* The same, with the answers of LibreTranslate. Returns 1, or 0 after setting the answer. */
+/* The same, with LibreTranslate's answers. Returns 1, or 0 after setting the answer. */
 int request_is_admitted(const struct service *service, const struct fields *fields, struct answer *answer);
 
 /* Checks texts against the limits of a request. Returns 1, or 0 after setting the answer.
  *
- * @param is_array 1: the limit of texts applies. */
+ * @param is_array 1: the limit on the number of texts applies. */
 int texts_are_admitted(const json_t *array, int is_array, const struct service *service,
                        struct answer *answer);
 

@@ -10,7 +10,7 @@
 struct last_hop {
     int model;  /* index; -1: no route */
     int before; /* index of the language that this hop translates from */
-    int hops;   /* of the whole route */
+    int hops;   /* length of the whole route */
 };
 
 struct routes {

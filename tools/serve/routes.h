@@ -1,5 +1,5 @@
-/* The ways from one language to another: by one model, or by several models in turn. Immutable, so that any
- * number of threads may use them. */
+/* The routes between languages: through one model, or through several models in sequence. Immutable, so that
+ * any number of threads may use them. */
 #ifndef CLF_TOOLS_SERVE_ROUTES_H
 #define CLF_TOOLS_SERVE_ROUTES_H
 
@@ -7,10 +7,10 @@
 
 enum { ROUTE_MOST_HOPS = 4 };
 
-/* One translation on the way. */
+/* One hop of a route. */
 struct hop {
     const struct served_model *model;
-    const struct language *source, *target; /* of the model */
+    const struct language *source, *target; /* the model's languages */
 };
 
 struct route {
@@ -20,8 +20,8 @@ struct route {
 
 struct routes;
 
-/* Finds the routes between the languages of all models: those with the fewest hops, and of several with
- * equally many the one of the first models. The models are borrowed. */
+/* Finds the routes between the languages of all models: those with the fewest hops and, among equals, the one
+ * through the models listed first. The models are borrowed. */
 clf_status routes_create(struct routes **out, const struct served_models *models);
 void routes_free(struct routes *routes);
 
@@ -29,7 +29,7 @@ void routes_free(struct routes *routes);
  * another language. */
 const struct languages *routes_languages(const struct routes *routes);
 
-/* Returns the language with a code of a client, in any letter case, or NULL. */
+/* Returns the language with a client's code, ignoring case, or NULL. */
 const struct language *routes_get(const struct routes *routes, const char *code);
 
 /* Returns 1, and sets the route, if there is one. The languages are those of routes_languages(). */

@@ -21,10 +21,10 @@ static const char help[] =
     "Translates over HTTP with the APIs of LibreTranslate (/translate) and DeepL (/v2/translate), and\n"
     "with all options (/v1/translate). With a Whisper model, transcribes recordings with the APIs of\n"
     "OpenAI (/v1/audio/transcriptions), whisper.cpp's server (/inference) and whisper-asr-webservice\n"
-    "(/asr). The address is that of a web page for texts, text files and recordings.\n"
+    "(/asr). A browser shows a web page for texts, text files and recordings at the address.\n"
     "\n"
     "SRC-TGT are the languages of a model that does not name them, or the only languages to serve.\n"
-    "With several models, each pair of languages is translated by the model that has it, or else by\n"
+    "With several models, each pair of languages is translated by a model that supports it, or else by\n"
     "several in sequence: fr-en and en-de together also translate fr to de. NAME is the model's name in\n"
     "answers. --wyoming opens a port for Home Assistant.\n"
     "\n"
@@ -61,7 +61,7 @@ struct serving {
     struct service service;
 };
 
-static atomic_int is_given_up; /* the time for running requests is over */
+static atomic_int is_given_up; /* the grace period for running requests is over */
 
 static int given_up(void *unused)
 {
@@ -69,7 +69,7 @@ static int given_up(void *unused)
     return atomic_load(&is_given_up);
 }
 
-/* Runs on the thread of a request, between the steps of its translation. */
+/* Runs on the thread of a request, between steps of its translation. */
 static int request_is_over(void *unused)
 {
     return given_up(unused) || client_is_gone() || client_is_late();
@@ -85,7 +85,7 @@ static int chosen(int flag, int otherwise)
     return flag >= 0 ? flag : otherwise;
 }
 
-/* `wyoming` is an address, or empty. */
+/* `wyoming`: an address, or empty. */
 static void report_start(const struct served_models *models, const char *address, const char *wyoming)
 {
     fprintf(stderr, "clformer: serving");
@@ -143,8 +143,7 @@ static clf_status answer_requests(struct serving *serving)
     return CLF_OK;
 }
 
-/* Refuses a value that no browser compares equal to the origin of a page: scheme, host and port, without a
- * path. */
+/* Rejects a value that cannot be the origin of a page: scheme, host and port, without a path. */
 static clf_status check_origin(const char *origin)
 {
     const char *host = origin != NULL ? strstr(origin, "://") : NULL;
@@ -171,7 +170,7 @@ static clf_status create_service(struct service *service, const struct flags *fl
     if (flags->needs_key && flags->keys == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "--require-api-key: requires --api-keys");
     }
-    if (flags->wyoming >= 0 && flags->needs_key) { /* its clients could not be admitted */
+    if (flags->wyoming >= 0 && flags->needs_key) { /* its clients have no keys */
         return clf__fail(CLF_BAD_ARGUMENT,
                          "--wyoming: the protocol has no keys; remove --require-api-key or --wyoming");
     }

@@ -32,12 +32,12 @@ struct request {
     const char *endpoint;
     unsigned status; /* 0: not answered */
     size_t characters;
-    const struct speech_route *route; /* NULL: the request is not about speech */
-    const char *rest;                 /* of the path, for the route */
-    struct upload *upload;            /* the body of a request about speech; NULL: none */
+    const struct speech_route *route; /* NULL: not a speech request */
+    const char *rest;                 /* rest of the path after the route's */
+    struct upload *upload;            /* the body of a speech request; NULL: none */
 };
 
-/* Lets a browser pass an answer to web pages of the origin. */
+/* Lets browsers pass an answer to pages of the origin. */
 static void add_cors(struct MHD_Response *response, const char *origin)
 {
     static const char *const headers[][2] = {{"Access-Control-Allow-Headers", "Authorization, Content-Type"},
@@ -51,7 +51,7 @@ static void add_cors(struct MHD_Response *response, const char *origin)
     }
 }
 
-/* Makes a response of the text of an answer, which it owns from then on. */
+/* Makes a response from the text of an answer, and takes ownership of the text. */
 static struct MHD_Response *respond_with_text(struct request *request, struct answer *answer)
 {
     static char no_memory[] = "{\"error\":\"out of memory\"}";
@@ -136,7 +136,7 @@ static int add_part(struct request *request, const char *part, size_t size, size
     return 1;
 }
 
-/* Prepares for the body of a request about speech; returns 0 if out of memory. */
+/* Prepares for the body of a speech request; returns 0 if out of memory. */
 static int begin_upload(const struct server *server, struct MHD_Connection *connection, const char *path,
                         const char *method, struct request *request)
 {
@@ -151,7 +151,7 @@ static int begin_upload(const struct server *server, struct MHD_Connection *conn
     return speech_route_upload(&request->upload, request->route, server->service, connection, &limits);
 }
 
-/* Begins a request whose headers are complete. A body that is announced as too large is not read. */
+/* Begins a request whose headers are complete. A body whose declared size is too large is not read. */
 static enum MHD_Result begin(struct server *server, struct MHD_Connection *connection, const char *path,
                              const char *method, void **of_connection)
 {

@@ -1,4 +1,4 @@
-/* The HTTP server, by libmicrohttpd: a thread per connection. */
+/* The HTTP server, which uses libmicrohttpd with a thread per connection. */
 #ifndef CLF_TOOLS_SERVE_SERVER_H
 #define CLF_TOOLS_SERVE_SERVER_H
 
@@ -8,19 +8,19 @@
 enum { SERVER_MOST_CONNECTIONS = 512 };
 
 struct server_options {
-    size_t max_body;   /* maximum bytes of a request's body */
-    size_t max_upload; /* of a form with a recording */
+    size_t max_body;   /* maximum bytes of a request body */
+    size_t max_upload; /* maximum bytes of a form with a recording */
 };
 
 struct server;
 
-/* Starts to answer the connections of a listening socket, which the server closes. The service is borrowed.
+/* Starts to answer connections on a listening socket, which the server closes. The service is borrowed.
  * CLF_OUT_OF_MEMORY: libmicrohttpd fails. */
 clf_status server_start(struct server **out, int listening, struct service *service,
                         const struct server_options *options);
 
 /* Stops accepting connections, waits until the running requests of the service are answered or `grace`
- * seconds are over, calls `give_up` and closes the connections. */
+ * seconds have passed, calls `give_up` and closes the connections. */
 void server_stop(struct server *server, double grace, void (*give_up)(void));
 
 #endif

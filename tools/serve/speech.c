@@ -15,10 +15,9 @@
 #include "text/tokenizers/speech_tokens.h"
 #include "transcribe/detect.h"
 
-/* One transcription runs while the next ones read their recordings; more would only need more device memory.
- */
+/* One transcription runs while the others read their recordings; more would only use more device memory. */
 enum { MOST_RUNNING = 4 };
-/* Requests that wait before another one is refused, if its API has an answer that clients retry. */
+/* Waiting requests above which another is refused, if its API has a status that makes clients retry. */
 enum { MOST_WAITING = 128 };
 
 struct speech_model {
@@ -28,7 +27,7 @@ struct speech_model {
     long long created;
     int is_english_only;
     struct gate *gate;
-    atomic_llong milliseconds; /* of all transcribed recordings */
+    atomic_llong milliseconds; /* total duration of the transcribed recordings */
 };
 
 struct speech_models {
@@ -42,8 +41,8 @@ static void free_model(struct speech_model *model)
     free(model);
 }
 
-/* Creates a transcriber once, which compiles the kernels. Its failure with the task of translation shows an
- * English-only model. */
+/* Creates a transcriber once, to compile the kernels. A model that rejects the translation task is
+ * English-only. */
 static clf_status prepare(struct speech_model *model)
 {
     struct clf_transcriber *transcriber = NULL;
@@ -152,7 +151,7 @@ int speech_language(const char **code, const char *language)
     if (language == NULL || strcmp(language, "auto") == 0) {
         return 1;
     }
-    if (strcmp(language, "jv") == 0) { /* ISO 639-1; Whisper has its older code */
+    if (strcmp(language, "jv") == 0) { /* ISO 639-1; Whisper uses the older code */
         language = "jw";
     }
     *code = clf__speech_code(language);
@@ -283,7 +282,7 @@ void speech_task_end(struct speech_task *task)
     task->has_turn = 0;
 }
 
-/* Copies the message without the path of the temporary file in front of it. */
+/* Copies the message, without the path of the temporary file at its start. */
 static void keep_message(struct speech_failure *failure, const char *path)
 {
     const char *message = clf_last_error();
@@ -310,7 +309,7 @@ struct speech_failure speech_task_failure(const struct speech_task *task, clf_st
     } else if (status == CLF_BAD_ARGUMENT && task->transcriber == NULL && task->options.language != NULL) {
         failure.status = 400;
         failure.field = "language";
-        snprintf(failure.message, sizeof failure.message, "language: the model %s does not have %s",
+        snprintf(failure.message, sizeof failure.message, "language: the model %s does not support %s",
                  task->model->name, task->options.language);
     } else if (task->is_refused) {
         failure.status = 429;
@@ -323,12 +322,11 @@ struct speech_failure speech_task_failure(const struct speech_task *task, clf_st
         snprintf(failure.message, sizeof failure.message, "the server is stopping");
     } else if (status == CLF_INTERRUPTED && client_is_late()) {
         failure.status = 504;
-        snprintf(failure.message, sizeof failure.message, "the request takes longer than %.0f s",
+        snprintf(failure.message, sizeof failure.message, "the request exceeded the time limit of %.0f s",
                  task->service->limits.time);
     } else {
         fprintf(stderr, "clformer: a request failed: %s\n", clf_last_error());
-        snprintf(failure.message, sizeof failure.message,
-                 "the transcription failed; the server's log has the reason");
+        snprintf(failure.message, sizeof failure.message, "the transcription failed; see the server's log");
     }
     return failure;
 }

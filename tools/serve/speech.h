@@ -24,13 +24,13 @@ const char *speech_model_name(const struct speech_model *model);
 double speech_model_seconds(const struct speech_model *model); /* transcribed so far */
 const struct clf_model *speech_model_loaded(const struct speech_model *model);
 long long speech_model_created(const struct speech_model *model); /* in seconds since 1970 */
-/* Returns 1 for a model that neither translates nor knows other languages than English. */
+/* Returns 1 for a model that transcribes only English and does not translate. */
 int speech_model_is_english_only(const struct speech_model *model);
 
-/* Sets *code to the code of a language that a client names by code ("fr", "pt-BR") or English name, to NULL
- * for NULL and for "auto". Returns 0 if the language is unknown. */
+/* Sets *code to the code of a language that a client gives as a code ("fr", "pt-BR") or English name, or to
+ * NULL for NULL or "auto". Returns 0 if the language is unknown. */
 int speech_language(const char **code, const char *language);
-/* Returns the English name of a code in lower case; the code itself if it is unknown. */
+/* Returns the English name of a code, in lower case; the code itself if it is unknown. */
 const char *speech_language_name(const char *code);
 
 enum { SPEECH_MOST_TEMPERATURES = 128 };
@@ -48,8 +48,8 @@ struct speech_task {
     struct clf_audio *audio;
     struct clf_transcriber *transcriber;
     int has_turn, is_refused;
-    int may_be_refused; /* set by the caller: many waiting requests are a failure with status 429 */
-    char path[64];      /* of the recording, which messages must not show */
+    int may_be_refused; /* set by the caller: fail with status 429 if many requests wait */
+    char path[64];      /* path of the recording; messages must not show it */
 };
 
 /* Sets the options to the defaults of `clformer transcribe`. */
@@ -57,14 +57,13 @@ void speech_task_init(struct speech_task *task, struct service *service, struct 
 /* Decodes at a temperature and, as a fallback, at higher ones up to 1, as --temperature and
  * --temperature-increment-on-fallback do. Returns 0 for too many temperatures. */
 int speech_task_set_temperature(struct speech_task *task, double first, double increment);
-/* Opens the recording in a file: an audio format, or (is_raw) samples of 16 bits at 16 kHz. */
+/* Opens the recording in a file: an audio format, or (is_raw) 16-bit samples at 16 kHz. */
 clf_status speech_task_open(struct speech_task *task, int file, int is_raw);
-/* Waits for a turn, because each transcription needs device memory, and creates the transcriber. */
+/* Waits for a turn, because each transcription needs device memory, then creates the transcriber. */
 clf_status speech_task_begin(struct speech_task *task);
 /* Runs on a thread with client_set(). */
 clf_status speech_task_run(struct speech_task *task, struct clf_transcript **out);
-/* Detects the language of the first 30 s; the caller frees *code with
- * clf_string_free(). */
+/* Detects the language of the first 30 s; the caller frees *code with clf_string_free(). */
 clf_status speech_task_detect(struct speech_task *task, char **code, double *probability);
 void speech_task_end(struct speech_task *task);
 
@@ -74,8 +73,8 @@ struct speech_failure {
     const char *field; /* the field at fault: "file", "prompt" or "language"; NULL: none */
     char message[512];
 };
-/* Describes the failure of a function above, directly after it; prints those that the client did not
- * cause. */
+/* Describes the failure of a function above; call it directly after the failure. Prints failures that the
+ * client did not cause. */
 struct speech_failure speech_task_failure(const struct speech_task *task, clf_status status);
 
 #endif

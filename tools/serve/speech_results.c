@@ -7,7 +7,7 @@
 #include "shared/results.h"
 #include "text/tokenizers/speech.h"
 
-enum { DIGITS = 12 }; /* of numbers: 0.6 instead of 0.59999999999999998 */
+enum { DIGITS = 12 }; /* significant digits: 0.6 instead of 0.59999999999999998 */
 
 char *speech_text(const struct clf_transcript *transcript, const char *end)
 {
@@ -27,7 +27,7 @@ char *speech_format(const struct clf_transcript *transcript, clf_transcript_form
     if (clf_transcript_write(&text, transcript, format, NULL) != CLF_OK) {
         return NULL;
     }
-    char *out = strdup(text); /* the library may have another allocator */
+    char *out = strdup(text); /* the library may use another allocator */
     clf_string_free(text);
     return out;
 }
@@ -37,7 +37,7 @@ char *speech_srt(const struct clf_transcript *transcript)
     return speech_format(transcript, CLF_TRANSCRIPT_SRT);
 }
 
-/* Writes the times of a cue, with hours where they lack them. */
+/* Writes the times of a cue, and adds hours if they are missing. */
 static void write_times(FILE *file, const char *line, size_t size)
 {
     static const char arrow[] = " --> ";

@@ -1,4 +1,5 @@
-/* Transcripts in the forms of OpenAI and whisper.cpp. Texts are freed by free(); NULL: out of memory. */
+/* Transcripts in the formats of OpenAI and whisper.cpp. The caller frees texts with free(); NULL: out of
+ * memory. */
 #ifndef CLF_TOOLS_SERVE_SPEECH_RESULTS_H
 #define CLF_TOOLS_SERVE_SPEECH_RESULTS_H
 
@@ -8,17 +9,17 @@
 
 /* Returns the text without surrounding white space, followed by `end`. */
 char *speech_text(const struct clf_transcript *transcript, const char *end);
-/* Returns SRT, or WebVTT whose times always have hours. */
+/* Returns SRT, or WebVTT with hours in all times. */
 char *speech_srt(const struct clf_transcript *transcript);
 char *speech_vtt(const struct clf_transcript *transcript);
-/* Returns a transcript in a format of the command. */
+/* Returns a transcript in an output format of `clformer transcribe`. */
 char *speech_format(const struct clf_transcript *transcript, clf_transcript_format format);
 
 /* Returns {"id", "seek", "start", "end", "text", "tokens", ...}. */
 json_t *speech_segment(const struct clf_segment *segment);
-/* Adds {"word", "start", "end"}, and with_probability "probability", for each word to an array. */
+/* Adds {"word", "start", "end"}, and, if with_probability, "probability", for each word to an array. */
 void speech_words(json_t *array, const struct clf_segment *segment, int with_probability);
-/* Returns compact JSON of a value, which is released. */
+/* Returns a value as compact JSON, and releases it. */
 char *speech_json(json_t *value);
 
 #endif

@@ -14,10 +14,10 @@ typedef struct answer endpoint(struct service *service, struct speech_request *r
 /* Either `get` or `post` is set. */
 struct speech_route {
     const char *path, *prefix; /* the prefix may precede the path */
-    int has_rest;              /* the path may continue */
+    int has_rest;              /* the path is a prefix */
     const char *part;          /* field of the recording */
     endpoint *get, *post;
-    struct answer (*problem)(unsigned status, const char *message); /* an error in the form of the API */
+    struct answer (*problem)(unsigned status, const char *message); /* an error in the API's format */
 };
 
 static const struct speech_route routes[] = {
@@ -57,8 +57,8 @@ const char *speech_route_name(const struct speech_route *route)
     return route->path;
 }
 
-/* Checks the key of a request, a bearer token, and counts the request. Returns the HTTP status and the
- * message of a refusal, or 0. */
+/* Checks the key of a request (a bearer token) and counts the request. Returns 0, or the HTTP status of a
+ * refusal with its message. */
 static unsigned refuse(const char **message, const struct service *service, struct MHD_Connection *connection,
                        int cost)
 {
@@ -112,7 +112,7 @@ struct answer speech_route_answer(struct service *service, const struct speech_r
         return status != 0 ? route->problem(status, message) : route->get(service, request);
     }
     if (request->upload == NULL) {
-        if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */
+        if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's preflight request */
             return (struct answer){.status = 200, .text = strdup("")};
         }
         struct answer answer = route->problem(405, "Method Not Allowed");

@@ -10,7 +10,7 @@ struct speech_route;
 /* A request to an endpoint. */
 struct speech_request {
     struct MHD_Connection *connection;
-    const char *rest;      /* the path after that of the endpoint, without a slash */
+    const char *rest;      /* rest of the path after the endpoint's, without a slash */
     struct upload *upload; /* NULL for GET; an endpoint that keeps it sets NULL */
 };
 

@@ -36,7 +36,8 @@ static int append(struct speech_stream *stream, const char *text)
     return 1;
 }
 
-/* Adds the text of a segment, except white space at its end, which may be the end of the transcript. */
+/* Adds the text of a segment. Holds back trailing white space, which is dropped at the end of the
+ * transcript. */
 void speech_stream_segment(const struct clf_segment *segment, void *user)
 {
     struct speech_stream *stream = user;
@@ -79,7 +80,7 @@ static void run(struct event_stream *events, void *user)
         struct speech_failure failure = speech_task_failure(task, status);
         event_stream_add(events, openai_error_text(failure.status, failure.field, NULL, failure.message));
     }
-    speech_task_end(task); /* the turn of the next request */
+    speech_task_end(task); /* the next request's turn */
 }
 
 static void abandon(void *user)

@@ -6,7 +6,7 @@
 
 /* Returns a descriptor of a new file in $TMPDIR or /tmp; -1 after printing the reason. */
 int temporary_create(void);
-/* Returns 0 after printing the reason, such as a full disk. */
+/* Returns 0 after printing the reason for a failure, such as a full disk. */
 int temporary_write(int file, const void *bytes, size_t size);
 /* Appends the bytes of a base64 text; returns 0 after printing the reason, -1 if the text is not base64. */
 int temporary_write_base64(int file, const char *text, size_t size);

@@ -8,7 +8,7 @@
 #include "shared/results.h"
 #include "text/sentences/sentences.h"
 
-/* A request with more lines does not delay a person who waits for one. */
+/* Requests with more lines are bulk work, so that they do not delay interactive requests. */
 enum { MOST_INTERACTIVE_LINES = 32 };
 
 /* A line of a text and the bytes of its line break: 0 to 2. */
@@ -83,7 +83,7 @@ static void take_lines(struct clf_line *lines, const json_t *array)
     }
 }
 
-/* Puts the translations of a text's lines together; *next is the translation of its first line. */
+/* Joins the translations of a text's lines; *next is the translation of its first line. */
 static json_t *join(const char *text, const struct clf_translation **next)
 {
     char *bytes = NULL;

@@ -16,7 +16,7 @@ enum { TEXTS_MOST_LINES = 100000 };
 /* Returns the number of lines that are not empty. */
 size_t texts_count_lines(const json_t *array);
 
-/* Estimates the tokens of texts. */
+/* Estimates the number of tokens in the texts. */
 int64_t texts_estimate_tokens(const json_t *array);
 
 /* Returns the index of the text of each line that is not empty; the caller frees them. NULL: out of memory.
@@ -24,13 +24,14 @@ int64_t texts_estimate_tokens(const json_t *array);
 int *texts_line_owners(const json_t *array);
 
 /* Translates texts line by line with one translator; its lines are those of texts_line_owners(). Line breaks
- * and blank lines stay.
+ * and blank lines are kept.
  *
  * @param out receives a new array of strings.
  * @return CLF_TEXT if a line cannot be translated. */
 clf_status texts_translate_by(json_t **out, const json_t *array, struct clf_translator *translator);
 
-/* Translates the texts line by line, and the lines sentence by sentence. Line breaks and blank lines stay.
+/* Translates the texts line by line, and the lines sentence by sentence. Line breaks and blank lines are
+ * kept.
  *
  * @param out receives a new array of strings.
  * @param before receives a new array: the texts that the last hop of the route translates; NULL: not needed.

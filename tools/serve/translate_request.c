@@ -19,19 +19,19 @@
 
 enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64 };
 
-/* The fields of a request after the checks. */
+/* The checked fields of a request. */
 struct translation_request {
     json_t *array;     /* owned; the texts */
     struct html *html; /* owned; the texts as HTML; NULL: format is not html */
-    int is_array;      /* q was an array, and the answer is one */
+    int is_array;      /* q was an array, so the answer is one */
     int is_auto;
-    double confidence; /* of is_auto: 0 to 100 */
+    double confidence; /* if is_auto: 0 to 100 */
     int alternatives;
     const struct language *source, *target;
     struct route route;
 };
 
-/* Checks that a language is given, as text. */
+/* Checks that a language is present and is a string. */
 static int check_code(const struct fields *fields, const char *name, struct answer *answer)
 {
     const json_t *code = json_object_get(fields->object, name);
@@ -75,7 +75,7 @@ static int read_alternatives(struct translation_request *request, const struct f
     return number <= MOST_ALTERNATIVES; /* not NaN */
 }
 
-/* Returns how many bytes of a client's word an error repeats. */
+/* Returns how many bytes of a client's value an error quotes. */
 static size_t shown_size(const char *word)
 {
     size_t size = strlen(word);
@@ -157,7 +157,7 @@ static int find_route(struct translation_request *request, const struct service 
     return 0;
 }
 
-/* Finds the texts of HTML, and refuses too many. */
+/* Finds the texts of HTML; refuses a request with too many. */
 static int read_html(struct translation_request *request, const struct fields *fields, struct answer *answer)
 {
     if (!is_html(fields)) {
@@ -175,7 +175,7 @@ static int read_html(struct translation_request *request, const struct fields *f
     return 1;
 }
 
-/* Checks in the order of LibreTranslate. */
+/* Checks the fields in LibreTranslate's order. */
 static int read_request(struct translation_request *request, const struct service *service,
                         const struct fields *fields, struct answer *answer)
 {
@@ -220,7 +220,7 @@ static json_t *detected(const struct translation_request *request)
     return result;
 }
 
-/* Translates the texts, and finds alternatives if they are asked for. */
+/* Translates the texts, and finds alternatives if they are requested. */
 static clf_status translate_texts(json_t **best, json_t **others, const struct translation_request *request)
 {
     const struct route *route = &request->route;
@@ -261,7 +261,7 @@ static struct answer run(struct service *service, const struct translation_reque
     json_t *best = NULL, *others = NULL;
     int64_t tokens = texts_estimate_tokens(contents(request));
     struct answer answer;
-    /* After status 503 or 429, Weblate does not use a server for half an hour. */
+    /* After status 503 or 429, Weblate stops using a server for half an hour. */
     if (!service_enter(service, tokens, 504, &answer)) {
         return answer;
     }

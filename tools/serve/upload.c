@@ -8,7 +8,7 @@
 #include "serve/fields.h"
 #include "serve/temporary.h"
 
-/* Far above what clients send; they bound the memory of a request. */
+/* Limits on the memory of a request, far above what clients send. */
 enum {
     MOST_PARTS = 200,
     MOST_NAME = 128,
@@ -33,7 +33,7 @@ struct upload {
     char *json; /* the body, if it is JSON */
     size_t json_capacity;
     struct MHD_PostProcessor *parser; /* NULL: no form */
-    /* The part of the form that arrives. */
+    /* The part of the form that is arriving. */
     enum part_kind kind;
     int parts;
     char name[MOST_NAME];
@@ -42,8 +42,8 @@ struct upload {
     int is_begun; /* bytes of the part have arrived */
 };
 
-static const char not_understood[] = "the body of the request cannot be parsed";
-static const char not_stored[] = "the server cannot store the recording; the server's log has the reason";
+static const char not_understood[] = "the request body cannot be parsed";
+static const char not_stored[] = "the server cannot store the recording; see the server's log";
 
 void upload_refuse(struct upload *upload, unsigned status, const char *problem)
 {
@@ -59,14 +59,14 @@ static void add_value(struct upload *upload, const char *name, const char *value
     json_t *values = json_object_get(upload->fields, name);
     json_t *string = memchr(value, '\0', size) == NULL ? json_stringn(value, size) : NULL;
     if (string == NULL) {
-        upload_refuse(upload, 400, "a field is not UTF-8 text");
+        upload_refuse(upload, 400, "a field is not valid UTF-8");
         return;
     }
     if (values == NULL) {
         values = json_array();
         if (values == NULL || json_object_set_new(upload->fields, name, values) != 0) {
             json_decref(string);
-            upload_refuse(upload, 400, "the name of a field is not UTF-8 text");
+            upload_refuse(upload, 400, "a field name is not valid UTF-8");
             return;
         }
     }
@@ -88,12 +88,12 @@ static void end_part(struct upload *upload)
 static void begin_file(struct upload *upload, const char *file_name)
 {
     size_t size = strlen(file_name);
-    if (upload->file >= 0) { /* the first recording counts */
+    if (upload->file >= 0) { /* only the first recording is used */
         upload->kind = PART_SKIPPED;
         return;
     }
     if (size >= sizeof upload->file_name || clf__utf8_valid_prefix(file_name, size) != size) {
-        upload_refuse(upload, 400, "the name of the file is too long or not UTF-8");
+        upload_refuse(upload, 400, "the file name is too long or not valid UTF-8");
         return;
     }
     memcpy(upload->file_name, file_name, size + 1);
@@ -110,7 +110,7 @@ static void begin_part(struct upload *upload, const char *name, const char *file
     end_part(upload);
     if (++upload->parts > MOST_PARTS || size >= sizeof upload->name) {
         upload_refuse(upload, 400,
-                      size >= sizeof upload->name ? "the name of a field is too long" : "too many fields");
+                      size >= sizeof upload->name ? "a field name is too long" : "too many fields");
         return;
     }
     memcpy(upload->name, name, size + 1);
@@ -129,7 +129,7 @@ static int is_new_part(const struct upload *upload, const char *name, const char
                            (upload->kind == PART_VALUE) != (file_name == NULL));
 }
 
-/* Called by the parser of forms with bytes of a part. */
+/* Called by the form parser with bytes of a part. */
 static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char *key, const char *file_name,
                                  const char *type, const char *encoding, const char *data, uint64_t offset,
                                  size_t size)
@@ -220,7 +220,7 @@ int upload_add(struct upload *upload, const char *bytes, size_t size)
     size_t most = upload_limit(upload);
     upload->received += size;
     if (upload->received > most) {
-        upload_refuse(upload, 413, "the body of the request is too large");
+        upload_refuse(upload, 413, "the request body is too large");
         return upload->received / 2 <= most;
     }
     if (upload->problem == NULL && upload->is_json) {
@@ -313,7 +313,7 @@ void upload_end(struct upload *upload)
         read_json(upload);
     }
     if (upload->parser != NULL) {
-        /* The last value of an urlencoded form arrives in this call. */
+        /* The last value of a urlencoded form arrives in this call. */
         if (MHD_destroy_post_processor(upload->parser) != MHD_YES) {
             upload_refuse(upload, 400, not_understood);
         }

@@ -16,7 +16,7 @@ struct upload_limits {
 struct upload;
 
 /* Prepares for a body of the connection's media type: a form, whose field `part` is the recording, or JSON.
- * The fields of another body are missing. `part` and the connection outlive the upload. NULL: out of memory.
+ * Any other body has no fields. `part` and the connection outlive the upload. NULL: out of memory.
  */
 struct upload *upload_create(struct MHD_Connection *connection, const char *part,
                              const struct upload_limits *limits);

@@ -13,7 +13,7 @@ enum { MOST_BEAMS = 16, MOST_LENGTH = 1 << 20 };
 
 enum kind { WHOLE, NUMBER, SWITCH };
 
-/* Fields that set an option of the search. */
+/* Fields that set a search option. */
 static const struct option {
     const char *name;
     enum kind kind;
@@ -69,7 +69,7 @@ static int set_option(struct clf_translate_options *options, const struct option
                    : option->kind == WHOLE ? json_is_number(value) && floor(number) == number
                                            : json_is_number(value);
     if (!has_type || !(number >= option->low && number <= option->high)) {
-        static const char *const words[] = {"a whole number", "a number", "true or false"};
+        static const char *const words[] = {"an integer", "a number", "true or false"};
         *answer = option->kind == SWITCH
                       ? endpoints_error(400, "%s: must be %s", option->name, words[option->kind])
                       : endpoints_error(400, "%s: must be %s from %g to %g", option->name,
@@ -85,7 +85,7 @@ static int set_option(struct clf_translate_options *options, const struct option
     return 1;
 }
 
-/* Sets the options of the search; other fields only need to be known. */
+/* Sets the search options, and refuses unknown fields. */
 static int read_options(struct v1_request *request, const struct fields *fields, struct answer *answer)
 {
     const char *name;
@@ -109,7 +109,7 @@ static int read_options(struct v1_request *request, const struct fields *fields,
     }
     const json_t *seed = json_object_get(fields->object, "seed");
     if (seed != NULL && !json_is_null(seed) && !(json_is_integer(seed) && json_integer_value(seed) >= 0)) {
-        *answer = endpoints_error(400, "seed: must be a whole number of at least 0");
+        *answer = endpoints_error(400, "seed: must be a non-negative integer");
         return 0;
     }
     request->options.seed = (uint64_t)json_integer_value(seed);
@@ -153,14 +153,14 @@ static int read_texts(struct v1_request *request, const struct fields *fields, s
         }
         if (is_array != request->is_array ||
             json_array_size(request->prefixes) != json_array_size(request->texts)) {
-            *answer = endpoints_error(400, "prefix: must have the shape of text");
+            *answer = endpoints_error(400, "prefix: must be a string or an array like text");
             return 0;
         }
     }
     return 1;
 }
 
-/* Reads "sentences"; its default is 1 unless another field concerns whole texts. */
+/* Reads "sentences"; the default is 1 unless another field requires whole texts. */
 static int read_sentences(struct v1_request *request, const struct fields *fields, struct answer *answer)
 {
     const json_t *value = json_object_get(fields->object, "sentences");
@@ -174,7 +174,7 @@ static int read_sentences(struct v1_request *request, const struct fields *field
     if (value != NULL && !json_is_null(value) && !json_is_boolean(value)) {
         *answer = endpoints_error(400, "sentences: must be true or false");
     } else if (request->sentences && whole != NULL) {
-        *answer = endpoints_error(400, "%s: requires a text of one sentence; set sentences to false", whole);
+        *answer = endpoints_error(400, "%s: requires whole texts; set sentences to false", whole);
     } else {
         request->options.split_sentences = request->sentences;
         return 1;
@@ -201,7 +201,7 @@ static const struct language *read_language(const struct service *service, const
 {
     const json_t *value = json_object_get(fields->object, name);
     if (!json_is_string(value)) {
-        *answer = endpoints_error(400, "%s: must be the code of a language; GET /languages lists them", name);
+        *answer = endpoints_error(400, "%s: must be a language code; GET /languages lists them", name);
         return NULL;
     }
     const struct language *language = routes_get(service->routes, json_string_value(value));

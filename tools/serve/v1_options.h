@@ -4,17 +4,17 @@
 
 #include "serve/endpoints.h"
 
-/* A request after the checks. */
+/* A checked request. */
 struct v1_request {
     json_t *texts;    /* owned; an array of strings */
-    json_t *prefixes; /* owned; an array of as many strings, or NULL */
+    json_t *prefixes; /* owned; an array of the same length, or NULL */
     int is_array;     /* `text` was an array */
     const struct language *source, *target;
-    double confidence; /* of a detected source, 0 to 100; NaN: the client set the source */
+    double confidence; /* confidence in a detected source, 0 to 100; NaN: the client set the source */
     struct route route;
     int sentences;   /* 1: texts are split into sentences, which are part of the answer */
     int is_streamed; /* 1: the answer is a stream of events */
-    struct clf_translate_options options; /* of the last hop */
+    struct clf_translate_options options; /* options for the last hop */
 };
 
 /* Reads and checks the fields. Returns 1, or 0 after setting the answer; the caller frees the request in both

@@ -14,14 +14,14 @@
 
 enum { BUSY = 503 };
 
-/* A request while it runs; the payload of the translation's hooks. */
+/* A running request; the payload of the translation's hooks. */
 struct job {
     struct service *service;
     struct v1_request request;
-    json_t *lists;               /* of sentences, for each text */
+    json_t *lists;               /* list of sentences for each text */
     int *owners;                 /* the text of each line */
     struct event_stream *events; /* NULL: one answer */
-    atomic_int is_abandoned;     /* the client of the events is gone */
+    atomic_int is_abandoned;     /* the client of the events has disconnected */
 };
 
 static int is_over(void *user)
@@ -150,7 +150,7 @@ static clf_status translate_whole(json_t **out, struct job *job, const json_t *t
     return status == CLF_OK && array == NULL ? no_memory() : status;
 }
 
-/* Translates by all models of the route; the options of the request are those of the last. */
+/* Translates through all models of the route; the options of the request apply to the last one. */
 static clf_status translate(json_t **out, struct job *job)
 {
     struct v1_request *request = &job->request;
@@ -230,7 +230,7 @@ static void free_job(void *user)
     free(job);
 }
 
-/* Answers a request whose fields are right; frees the job. */
+/* Answers a request whose fields are valid; frees the job. */
 static struct answer start(struct job *job, struct MHD_Connection *connection)
 {
     static const struct event_source source = {run_stream, abandon, free_job};

@@ -23,7 +23,7 @@ struct answer whisper_cpp_problem(unsigned status, const char *message)
     return endpoints_error(status, "%s", message);
 }
 
-/* Returns the number in a field; `otherwise` if it is missing or no number. */
+/* Returns the number in a field; `otherwise` if it is missing or not a number. */
 static double number(const struct upload *upload, const char *name, double otherwise)
 {
     const char *text = upload_text(upload, name);
@@ -104,7 +104,7 @@ static int read_fields(struct inference *inference, const struct upload *upload)
     return read_language(inference, upload);
 }
 
-/* Returns the text as whisper.cpp writes it: a line per segment, which begins with the model's space. */
+/* Returns the text as whisper.cpp writes it: a line per segment, with the model's leading space. */
 static char *lines(const struct clf_transcript *transcript)
 {
     size_t size = 1, used = 0;
@@ -167,7 +167,8 @@ static struct answer answer_transcript(const struct inference *inference,
         return (struct answer){.status = 200, .text = verbose_json(inference, transcript)};
     }
     char *text = lines(transcript);
-    if (text == NULL || strcmp(format, "text") == 0) { /* whisper.cpp: text/html, which a browser would run */
+    if (text == NULL ||
+        strcmp(format, "text") == 0) { /* whisper.cpp sends text/html, which a browser would render */
         return (struct answer){.status = 200, .text = text, .type = "text/plain; charset=utf-8"};
     }
     struct answer answer = {.status = 200,

@@ -15,7 +15,7 @@
 #include "serve/wyoming_dialogue.h"
 
 enum { POLL_MILLISECONDS = 50, HEADER_BYTES = 44 };
-/* Time in which a client closes its connection after its last answer. */
+/* Time for a client to close its connection after its last answer. */
 static const double LINGER_SECONDS = 1;
 
 enum state { IS_FREE, IS_OPEN, IS_ENDED };
@@ -60,8 +60,8 @@ static void end(void *user)
     atomic_fetch_sub(&connection->wyoming->service->running, 1);
 }
 
-/* Ends the answers, and reads what the client still sends: closing a connection with unread bytes would
- * destroy the last answer on its way. */
+/* Ends the answers, and drains the client's remaining bytes: closing a connection with unread bytes would
+ * discard the last answer in transit. */
 static void linger(int socket)
 {
     double last = clf__seconds() + LINGER_SECONDS;
@@ -159,12 +159,12 @@ clf_status wyoming_start(struct wyoming **out, int listening, struct service *se
         close(listening);
         return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the Wyoming server");
     }
-    const uint64_t most_wav = UINT32_MAX - HEADER_BYTES; /* its header has 32 bits for the size */
+    const uint64_t most_wav = UINT32_MAX - HEADER_BYTES; /* its header has a 32-bit size */
     wyoming->service = service;
     wyoming->most_audio = most_audio < most_wav ? most_audio : most_wav;
     wyoming->listening = listening;
     pthread_mutex_init(&wyoming->lock, NULL);
-    fcntl(listening, F_SETFL, O_NONBLOCK); /* a client may be gone between poll() and accept() */
+    fcntl(listening, F_SETFL, O_NONBLOCK); /* a client may disconnect between poll() and accept() */
     int error = pthread_create(&wyoming->thread, NULL, accept_clients, wyoming);
     if (error != 0) {
         pthread_mutex_destroy(&wyoming->lock);
@@ -176,7 +176,7 @@ clf_status wyoming_start(struct wyoming **out, int listening, struct service *se
     return CLF_OK;
 }
 
-/* Makes the threads of connections see the end of their streams. */
+/* Makes the connection threads see the end of their streams. */
 static void shut_down(struct wyoming *wyoming, int with_busy)
 {
     pthread_mutex_lock(&wyoming->lock);

@@ -9,8 +9,8 @@ enum { WYOMING_MOST_CONNECTIONS = 64 };
 
 struct wyoming;
 
-/* Starts to answer the connections of a listening socket, which the server closes. The service is borrowed;
- * it has speech models.
+/* Starts to answer connections on a listening socket, which the server closes. The service is borrowed; it
+ * has speech models.
  *
  * @param most_audio maximum bytes of the samples of an utterance. */
 clf_status wyoming_start(struct wyoming **out, int listening, struct service *service, uint64_t most_audio);

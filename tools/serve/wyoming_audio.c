@@ -8,10 +8,10 @@
 #include "base/little_endian.h"
 #include "serve/temporary.h"
 
-/* The ranges that libsndfile and the resampler have. */
+/* The ranges that libsndfile and the resampler support. */
 enum { HEADER = 44, LEAST_RATE = 1000, MOST_RATE = 1000000, MOST_WIDTH = 4, MOST_CHANNELS = 1024 };
 
-/* Reads an integer from 1 to `most`; 0: it is missing or another value. */
+/* Reads an integer from 1 to `most`; 0: missing or invalid. */
 static int read_number(const json_t *data, const char *name, int most)
 {
     json_int_t value = json_integer_value(json_object_get(data, name));

@@ -1,4 +1,4 @@
-/* The recording of an utterance: a temporary WAV file of the chunks of a Wyoming client. */
+/* The recording of an utterance: a temporary WAV file of the chunks from a Wyoming client. */
 #ifndef CLF_TOOLS_SERVE_WYOMING_AUDIO_H
 #define CLF_TOOLS_SERVE_WYOMING_AUDIO_H
 
@@ -10,12 +10,12 @@
 /* Zeroed except for `file`, which is -1. */
 struct wyoming_audio {
     int file;
-    int rate, width, channels; /* 0: there is no chunk yet */
+    int rate, width, channels; /* 0: no chunk yet */
     uint64_t size;             /* bytes of samples */
 };
 
-/* Takes the format of a chunk. Returns 0 if a field is missing or out of range, or if the format is not that
- * of the chunks before. */
+/* Takes the format of a chunk. Returns 0 if a field is missing or out of range, or if the format differs from
+ * that of earlier chunks. */
 int wyoming_audio_format(struct wyoming_audio *audio, const json_t *data);
 /* Adds samples after wyoming_audio_format(); returns 0 after printing the reason. */
 int wyoming_audio_add(struct wyoming_audio *audio, const char *bytes, size_t size);

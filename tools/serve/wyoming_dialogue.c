@@ -16,26 +16,26 @@
 #include "serve/wyoming_info.h"
 #include "shared/results.h"
 
-/* Time for an event, for a part of its payload, and to take an answer. */
+/* Time limit for an event, for a part of its payload, and for receiving an answer. */
 static const double PATIENCE_SECONDS = 60;
-static const char not_stored[] = "the recording cannot be stored; the server's log has the reason";
+static const char not_stored[] = "the recording cannot be stored; see the server's log";
 
 struct dialogue {
     const struct wyoming_client *client;
-    double end;  /* the time by which an utterance must be complete */
-    double next; /* the time by which the client must send more */
+    double end;  /* deadline of the utterance */
+    double next; /* deadline for the client's next bytes */
     struct speech_model *model;
     const char *language; /* code, or NULL: detect it */
     struct wyoming_audio audio;
     int has_utterance;
-    double stopped;  /* the time of audio-stop; 0: not yet */
-    unsigned status; /* of the utterance, an HTTP status; 0: unknown */
+    double stopped;  /* time of audio-stop; 0: not yet */
+    unsigned status; /* HTTP status of the utterance; 0: unknown */
     struct wyoming_stream stream;
 };
 
 /* --- Bytes --- */
 
-/* Waits until the socket is ready or a time is reached; returns 1 if it is ready. */
+/* Waits until the socket is ready or a deadline has passed; returns 1 if it is ready. */
 static int wait_for(int socket, short events, double end)
 {
     struct pollfd one = {.fd = socket, .events = events};
@@ -62,7 +62,7 @@ static ssize_t receive(void *user, char *out, size_t size)
     return count;
 }
 
-/* Sends an event, whose data is released; returns 0 if the client does not take it. */
+/* Sends an event and releases its data; returns 0 if the client does not receive it. */
 static int send_event(const struct dialogue *dialogue, const char *type, json_t *data)
 {
     size_t size = 0, sent = 0;
@@ -111,7 +111,7 @@ static int begin(struct dialogue *dialogue)
                : refuse(dialogue, 429, "too many requests; try again in a minute");
 }
 
-/* Returns 1 if the server has ended the connection because the time for running requests is over. */
+/* Returns 1 if the server has ended the connection because the grace period has passed. */
 static int is_given_up(const struct service *service)
 {
     return service->request_is_over(NULL); /* without a client, which client_set_socket() sets */
@@ -248,7 +248,7 @@ static int take_chunk(struct dialogue *dialogue, const struct wyoming_event *eve
     return 1;
 }
 
-/* Reads a payload that has no use here. */
+/* Discards a payload. */
 static int skip_payload(struct dialogue *dialogue, uint64_t size)
 {
     char bytes[1 << 12];

@@ -10,12 +10,12 @@ struct wyoming_client {
     uint64_t most_audio; /* maximum bytes of the samples of an utterance */
     char address[CLIENT_ADDRESS_BYTES];
     int (*begin)(void *user); /* called when an utterance begins; 0: the server is stopping */
-    void (*end)(void *user);  /* called when it is answered or given up */
+    void (*end)(void *user);  /* called when it is answered or abandoned */
     void *user;
 };
 
-/* Answers a client until the connection has to be closed: after an utterance, an invalid event, or a time
- * without an event. */
+/* Answers a client until the connection has to be closed: after an utterance, an invalid event, or a
+ * timeout. */
 void wyoming_dialogue(const struct wyoming_client *client);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds bytes of the client at the end of the buffer, which is not full. */
+/* Appends bytes from the client to the buffer, which is not full. */
 static void fill(struct wyoming_stream *stream)
 {
     ssize_t count = stream->is_over ? 0
@@ -43,7 +43,7 @@ size_t wyoming_read_payload(struct wyoming_stream *stream, char *out, size_t siz
     return count;
 }
 
-/* Reads a length of the line, which may be missing; returns 0 if it is no integer. */
+/* Reads a length from the line, which may be missing; returns 0 if it is not an integer. */
 static int read_length(uint64_t *length, const json_t *line, const char *name)
 {
     const json_t *value = json_object_get(line, name);
@@ -105,7 +105,7 @@ char *wyoming_frame(size_t *size, const char *type, json_t *data)
     json_decref(data);
     FILE *file = is_complete ? open_memstream(&frame, size) : NULL;
     if (file != NULL) {
-        if (more != NULL) { /* apart, because Python's client limits the line */
+        if (more != NULL) { /* sent separately, because Python's client limits the line */
             fprintf(file, "{\"type\":\"%s\",\"data_length\":%zu}\n%s", type, strlen(more), more);
         } else {
             fprintf(file, "{\"type\":\"%s\"}\n", type);

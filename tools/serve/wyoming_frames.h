@@ -18,25 +18,25 @@ struct wyoming_stream {
     void *user;
     int is_over; /* 1: the end of the stream, or a failure, was read */
     size_t start, end;
-    char bytes[WYOMING_LINE_BYTES]; /* those from start to end are not used yet */
+    char bytes[WYOMING_LINE_BYTES]; /* bytes from start to end are still unused */
 };
 
 struct wyoming_event {
-    json_t *line; /* the owner of type and data */
+    json_t *line; /* owns type and data */
     const char *type;
     json_t *data; /* an object */
     uint64_t payload;
 };
 
-/* Reads an event, without its payload, which follows in the stream. Returns 0 if the stream is over or has no
- * valid event. */
+/* Reads an event, without its payload, which follows in the stream. Returns 0 if the stream has ended or has
+ * no valid event. */
 int wyoming_read_event(struct wyoming_event *event, struct wyoming_stream *stream);
 void wyoming_event_free(struct wyoming_event *event);
-/* Reads at most `size` bytes, at least 1 of a payload; returns their number, 0 if the stream is over. */
+/* Reads at most `size` bytes, at least 1 of a payload; returns their number, 0 if the stream has ended. */
 size_t wyoming_read_payload(struct wyoming_stream *stream, char *out, size_t size);
 
-/* Returns the bytes of an event, which the caller frees; NULL: out of memory. `data` is an object, which is
- * released, or NULL. */
+/* Returns the bytes of an event, which the caller frees; NULL: out of memory. Releases `data`, which is an
+ * object or NULL. */
 char *wyoming_frame(size_t *size, const char *type, json_t *data);
 
 #endif

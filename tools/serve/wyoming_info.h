@@ -1,4 +1,4 @@
-/* The answer to a Wyoming client that asks for the services of the server. */
+/* The answer to a Wyoming client that asks for the server's services. */
 #ifndef CLF_TOOLS_SERVE_WYOMING_INFO_H
 #define CLF_TOOLS_SERVE_WYOMING_INFO_H
 

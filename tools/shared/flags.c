@@ -149,7 +149,7 @@ static int set_flag(struct flags *flags, const struct flag *flag, const char *va
     } else if (flag->kind == FLAG_COUNT) {
         long count = strtol(value, &end, 10);
         if (end == value || *end != '\0' || errno != 0 || count < 0 || count > INT_MAX) {
-            return report_wrong_call("--%s: must be a whole number, not \"%s\"", flag->name, value);
+            return report_wrong_call("--%s: must be an integer, not \"%s\"", flag->name, value);
         }
         *(int *)field = (int)count;
     } else if (flag->kind >= FLAG_REAL) {

@@ -12,7 +12,7 @@ struct peak_kind {
     const char *key;   /* in JSON */
     const char *label; /* "fp32 FMA" */
     const char *unit;  /* "GFLOP/s" for billions per second */
-    size_t offset;     /* of the rate in struct clf_device_peaks */
+    size_t offset;     /* offset of the rate in struct clf_device_peaks */
 };
 
 extern const struct peak_kind peak_kinds[PEAK_KINDS];

@@ -15,7 +15,7 @@ struct item {
     struct clf_audio *audio;
     char *held; /* output that waits for earlier recordings */
     size_t held_size;
-    double seconds; /* seconds that are transcribed */
+    double seconds; /* transcribed so far */
     int is_done;
 };
 

@@ -30,7 +30,7 @@ struct stream {
     void (*translated)(int line, const struct clf_translation *translation,
                        void *payload); /* callback of clf_translate_options */
     const struct batch *batch;         /* the current batch, for these callbacks */
-    struct answers *answers;           /* of the current batch */
+    struct answers *answers;           /* for the current batch */
     struct json_t *sentences; /* one JSON array per line of the batch, if sentence_translated is set */
     struct progress progress;
     struct sink sink;        /* used by rank 0 */

@@ -67,8 +67,8 @@ static int begins_with(const char *bytes, size_t size, const char *start)
     return size >= strlen(start) && memcmp(bytes, start, strlen(start)) == 0;
 }
 
-/* Returns 1 for messages of libmpg123, which libsndfile uses. They do not name the file; the decoder reports
- * the same problems with the file name. */
+/* Returns 1 for messages from libmpg123, which libsndfile uses. They do not name the file; the decoder
+ * reports the same problems with the file name. */
 static int is_of_mpg123(const char *bytes, size_t size)
 {
     static const char name[] = "libmpg123";

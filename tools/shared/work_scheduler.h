@@ -20,9 +20,9 @@ struct scheduler {
     const struct clf__communicator *ranks;
     scheduler_work *work;
     void *user;
-    const struct clf_stage_times *(*times)(const void *user); /* of this rank's work */
+    const struct clf_stage_times *(*times)(const void *user); /* times of this rank's work */
     int sides;
-    int batch_tokens; /* of one device */
+    int batch_tokens; /* per device */
     /* Rank 0: the current window. */
     const struct window *windows; /* (sides) */
     struct answered_line *lines;  /* (capacity) of the window */

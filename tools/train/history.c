@@ -180,7 +180,7 @@ static int check_kept(struct reading *reading, const json_t *line, const char *p
         return EXIT_DONE;
     }
     fprintf(stderr,
-            "clformer: %s: starts and validations have more than %zu values up to this line; this is not a "
+            "clformer: %s: starts and validations exceed %zu values at this line; this is not a "
             "log of `clformer train`\n",
             place, most_kept_values);
     return EXIT_FAILED;
@@ -219,8 +219,7 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
         if (size < 0 || bytes > MOST_BYTES) {
             fprintf(stderr, "clformer: %s, line %lld: %s; this is not a log of `clformer train`\n",
                     reading->path, number,
-                    size < 0 ? "has more than 16777216 bytes"
-                             : "the log has more than 1 GiB up to this line");
+                    size < 0 ? "has more than 16777216 bytes" : "the log exceeds 1 GiB at this line");
             status = EXIT_FAILED;
             break;
         }

@@ -15,7 +15,7 @@ struct terminal {
     double tokens, seconds; /* exponentially decaying sums over recent updates */
     double waited;          /* decaying sum of the time in which rank 0 waited */
     int ranks;
-    int64_t updates; /* of this run */
+    int64_t updates; /* updates in this run */
     int64_t last;
 };
 

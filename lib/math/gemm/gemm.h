@@ -116,7 +116,7 @@ clf_status clf__gemm_weight(struct clf__matrix y, struct clf__matrix x, int rows
 /* Creates a zeroed fp32 weight, in the layout of all fp32 weights of these sizes on this device. */
 clf_status clf__weight_create_zero(struct clf__weight **out, struct clf_device *device, int outputs,
                                    int inputs, const char *what);
-/* Reserves a zeroed weight with the sizes of another weight in a pool. */
+/* Reserves a zeroed weight in a pool, with the sizes of the weight `like`. */
 clf_status clf__weight_reserve_zero(struct clf__weight **out, struct clf__pool *pool,
                                     const struct clf__weight *like, const char *what);
 

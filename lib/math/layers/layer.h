@@ -62,7 +62,7 @@ enum { CLF__DECODER_ADDRESSES = 42 };
  * device or the layers need one launch per op. Addresses are valid for the lifetime of the buffers. */
 clf_status clf__decoder_layers_store_addresses(
     struct clf__tensor *addresses, /* (layers, CLF__DECODER_ADDRESSES) i32 */
-    const struct clf__layer *layers, const struct clf__mixer_state *states, /* of each layer */
+    const struct clf__layer *layers, const struct clf__mixer_state *states, /* one per layer */
     const struct clf__tensor *memory /* `memory` of each layer's clf__layer_call */);
 
 /* Runs a layer with one launch per op. workspace->x is input and output. With post-norm,

@@ -55,7 +55,7 @@ struct clf__stages_sizes {
     int rounds, first, count; /* rounds: run stage 0 before stage `first`; count: number of stages
                                * including stage 0 */
     int arrived;              /* value of the arrival counter before the launch */
-    int most_looks;           /* maximum reads of the counter in a wait */
+    int most_looks;           /* maximum number of counter reads per wait */
     int fails_at;             /* for tests: the stage after which a group stops waiting; -1: none */
     float epsilon;
 };

@@ -210,7 +210,7 @@ struct clf__attention_group {
     char defines[32];
     int ways, is_aligned; /* tiles of keys computed in parallel; heads start at multiples of eight elements */
 };
-/* Halves the parallel tiles of a group of cl/attention/attention_step.cl; returns 0 if it has at most
+/* Halves the number of parallel tiles per group of cl/attention/attention_step.cl; returns 0 if it is at most
  * one. */
 int clf__attention_group_halve(struct clf__attention_group *group, const struct clf__heads *heads);
 struct clf__attention_group clf__attention_step_group(const struct clf_device *device,

@@ -144,7 +144,7 @@ static clf_status read_cut(double *out, const struct clf__marian_folder *files, 
     *out = word != NULL ? strtod(word, &end) : 0;
     if (word == NULL || end == word || *end != '\0' || !(*out >= 0 && *out <= most)) {
         return clf__fail(CLF_FORMAT,
-                         "%s: \"shortlist\" in the model's configuration has \"%.40s\" as value %zu, not a "
+                         "%s: \"shortlist\" in the model's configuration: \"%.40s\" (value %zu) is not a "
                          "number from 0 to %g; correct or remove the value",
                          files->shortlist, word != NULL ? word : "a list", index + 1, most);
     }

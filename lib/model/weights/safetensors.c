@@ -24,14 +24,14 @@ static clf_status read_shape(struct clf__stored_tensor *tensor, const json_t *ab
 {
     const json_t *shape = json_object_get(about, "shape");
     if (!json_is_array(shape) || json_array_size(shape) > CLF__TENSOR_DIMENSIONS) {
-        return fail_tensor(tensor, "has no shape of at most 8 dimensions");
+        return fail_tensor(tensor, "has no shape, or more than 8 dimensions");
     }
     tensor->dimensions = (int)json_array_size(shape);
     *elements = 1;
     for (int i = 0; i < tensor->dimensions; i++) {
         const json_t *value = json_array_get(shape, (size_t)i);
         if (!json_is_integer(value) || json_integer_value(value) < 0) {
-            return fail_tensor(tensor, "has a shape that is not a list of whole numbers");
+            return fail_tensor(tensor, "has a shape that is not a list of integers");
         }
         tensor->shape[i] = json_integer_value(value);
         if (tensor->shape[i] > 0 && *elements > (uint64_t)INT64_MAX / (uint64_t)tensor->shape[i]) {
@@ -67,7 +67,7 @@ static clf_status read_offsets(struct clf__stored_tensor *tensor, const json_t *
     const json_t *offsets = json_object_get(about, "data_offsets");
     const json_t *first = json_array_get(offsets, 0), *last = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !json_is_integer(first) || !json_is_integer(last)) {
-        return fail_tensor(tensor, "has no pair of data_offsets");
+        return fail_tensor(tensor, "has no data_offsets with a begin and an end");
     }
     json_int_t begin = json_integer_value(first), end = json_integer_value(last);
     if (begin < 0 || end < begin || (uint64_t)end > data_size) {

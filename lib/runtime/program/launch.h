@@ -53,7 +53,7 @@ struct clf__grid {
 
 /* clang-format off */
 #define CLF__GRID(name, ...) { .kernel = (name), .groups = { __VA_ARGS__ }, .local = { 0 } }
-/* Members of a struct clf__launch: the same groups for both variants; the arguments in an array. */
+/* Set members of a struct clf__launch: the same groups for both variants, and the arguments from an array. */
 #define CLF__GRIDS(name, ...) \
     .cpu = CLF__GRID(name "_cpu", __VA_ARGS__), .gpu = CLF__GRID(name "_gpu", __VA_ARGS__)
 #define CLF__ARGUMENTS(array) .arguments = (array), .argument_count = sizeof(array) / sizeof *(array)

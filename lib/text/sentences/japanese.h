@@ -19,7 +19,7 @@ int clf__japanese_reports(const struct clf__passage *passage, size_t at);
  * at their end: 「雨か」彼は空を見上げた. */
 int clf__japanese_narrates(const struct clf__passage *passage, size_t quotation);
 
-/* Returns whether the sentence [start, end) is a cry that is repeated and then quoted:
+/* Returns whether the sentence [start, end) is an exclamation that is repeated and then quoted:
  * すごい!すごい!と言った. */
 int clf__japanese_repeats(const struct clf__passage *passage, size_t start, size_t end);
 

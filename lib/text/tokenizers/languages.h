@@ -25,8 +25,8 @@ clf_status clf__languages_collect(struct clf__languages *out, const struct clf__
                                   const struct clf__tokenizer_class *of);
 void clf__languages_free(struct clf__languages *languages);
 
-/* Finds a language by the model's own code, in any letter case, or by a short code (pt for por_Latn, zh-Hant
- * for zho_Hant) if it is unambiguous. Returns CLF_BAD_ARGUMENT with a message that suggests similar codes. */
+/* Finds a language by the model's own code, ignoring case, or by a short code (pt for por_Latn, zh-Hant for
+ * zho_Hant) if it is unambiguous. Returns CLF_BAD_ARGUMENT with a message that suggests similar codes. */
 clf_status clf__languages_find(const struct clf__language **out, const struct clf__languages *languages,
                                const char *wanted);
 

@@ -51,7 +51,7 @@ static const char *const behind[] = {"<|translate|>",   "<|transcribe|>", "<|sta
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* Finds a code in a list by code or name, in any letter case; NULL: unknown. */
+/* Finds a code in a list by code or name, ignoring case; NULL: unknown. */
 static const char *find_code(const struct language *list, size_t count, const char *language)
 {
     for (size_t i = 0; i < count; i++) {

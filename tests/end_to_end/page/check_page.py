@@ -178,7 +178,7 @@ def test_errors(page):
     browser.wait_text("#translation", "fr>en: AAAAAA")
     assert not browser.is_shown("#message")
     browser.type("#text", 40 * "b")
-    browser.wait_text("#message", "The text has 6 characters more than this server accepts.")
+    browser.wait_text("#message", "The text is 6 characters longer than this server accepts.")
     assert browser.text("#count") == "46 of 40 characters"
     page.save("error")
     page.front.answers["/languages"] = lambda body: None

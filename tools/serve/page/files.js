@@ -35,7 +35,7 @@ async function read_text(file, limit) {
   try {
     text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
-    throw new Problem("The file is not UTF-8 text; save it with this encoding.");
+    throw new Problem("The file is not UTF-8 text; save it as UTF-8.");
   }
   if (text.includes("\0")) throw new Problem("The file is not a text file.");
   if (text.trim() === "") throw new Problem("The file is empty.");
@@ -124,7 +124,7 @@ function enqueue(job) {
   last = last.then(() => job.run());
 }
 
-/* The work of a text file. The languages are those that are chosen when the file arrives. */
+/* Returns the work for a text file, with the languages that are selected when the file arrives. */
 function translate_file({ source, target, name }, limit) {
   let translation = null;
   return async (job, signal) => {
@@ -192,7 +192,7 @@ function transcribe(translator, model) {
   };
 }
 
-/* Calls `take` with files that are dropped anywhere on the page. Other drops, such as of words, stay as they are. */
+/* Calls `take` with files that are dropped anywhere on the page. Other drops, such as selected text, behave as usual. */
 function accept_drops(take) {
   const has_files = event => event.dataTransfer?.types.includes("Files");
   const cover = is_shown => document.body.classList.toggle("dropping", is_shown);
@@ -211,7 +211,7 @@ function accept_drops(take) {
   });
 }
 
-/* `translator`: null without languages. `models`: of speech, may be empty. */
+/* `translator`: null without languages. `models`: speech models; may be empty. */
 export function start_files(translator, models, limit, show_error) {
   function work_for(file) {
     if (is_recording(file)) {

@@ -6,7 +6,7 @@ import { start_files } from "./files.js";
 const $ = id => document.getElementById(id);
 let repeat = null;
 
-/* Shows an error, with a button if it may help to call `again`. An empty text hides the error. */
+/* Shows an error, with a button that calls `again` unless it is null. An empty text hides the error. */
 function show_error(text, again = null) {
   repeat = again;
   $("message-text").textContent = text;
@@ -20,8 +20,8 @@ function set_titles(translates, transcribes) {
   $("title").textContent = title;
   document.title = title === "clformer" ? title : `${title} – clformer`;
   $("files-title").textContent = kinds;
-  $("files-hint").textContent = [translates ? "A text is translated into the language above." : "",
-    transcribes ? "A recording becomes a transcript with times, and subtitles." : ""].join(" ").trim();
+  $("files-hint").textContent = [translates ? "Text files are translated into the language above." : "",
+    transcribes ? "Recordings become transcripts with timestamps, and subtitles." : ""].join(" ").trim();
 }
 
 async function start() {

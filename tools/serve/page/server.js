@@ -5,11 +5,11 @@ const LARGE = 1 << 20; // bytes of a body that a server may refuse
 
 export class Problem extends Error {}
 
-/* A browser does not tell why a request got no answer; a server that is alive has refused a large body. */
+/* Browsers do not say why a request got no answer; if the server is alive, it refused a large body. */
 async function find_reason(bytes) {
   const alive = bytes > LARGE && await fetch("health").then(response => response.ok, () => false);
   return alive ? "The server closed the connection; the file or text may be larger than it accepts."
-    : "The server does not answer; check that it is running and that the network works.";
+    : "The server does not answer; check that it is running and that the network is up.";
 }
 
 function error_text(answer) {
@@ -31,13 +31,13 @@ export async function request(path, options = {}, bytes = 0) {
     value = response.ok ? await response.json() : null;
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Problem(error instanceof SyntaxError ? "The server's answer is not JSON; is its address right?" : await find_reason(bytes));
+    throw new Problem(error instanceof SyntaxError ? "The server's answer is not JSON; check its address." : await find_reason(bytes));
   }
   if (!response.ok) throw Object.assign(new Problem(await explain(response)), { status: response.status });
   return value;
 }
 
-/* Returns the list at a path, which is empty if the server does not have the path. */
+/* Returns the list at a path, or an empty list if the server lacks the path. */
 export async function request_list(path, take = value => value) {
   try {
     return take(await request(path)) ?? [];
@@ -61,7 +61,7 @@ function find_end(text) {
   return /[\ud800-\udbff]/.test(text[end - 1]) ? end - 1 : end;
 }
 
-/* Cuts a text into pairs of words to translate and white space that follows them. */
+/* Splits a text into pairs: words to translate, and the white space after them. */
 export function cut(text) {
   const parts = [];
   for (let rest = text; rest !== "";) {
@@ -72,7 +72,7 @@ export function cut(text) {
   return parts;
 }
 
-/* A translation in parts. After a failure, run() continues with the first part that is missing. */
+/* A translation in parts. After a failure, run() continues with the first missing part. */
 export class Translation {
   constructor(text, source, target) {
     Object.assign(this, { parts: cut(text.toWellFormed?.() ?? text), source, target, text: "", done: 0, detected: null });
@@ -84,7 +84,7 @@ export class Translation {
         const answer = await request_translation(words, this.source, this.target, signal);
         this.text += answer.translatedText;
         this.detected ??= answer.detectedLanguage ?? null;
-        if (this.detected?.confidence > 0) this.source = this.detected.language; // of all parts
+        if (this.detected?.confidence > 0) this.source = this.detected.language; // for all parts
       }
       this.text += space;
       this.done++;

@@ -39,7 +39,7 @@ function store_languages(languages) {
   } catch { /* the browser does not allow it */ }
 }
 
-/* Without a secure connection, a browser has only the older way. */
+/* Without a secure connection, browsers have only the older API. */
 async function copy_text(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea"), focused = document.activeElement;
@@ -72,7 +72,7 @@ export class Translator {
     this.listen();
     $("translator").hidden = false;
     this.show_languages();
-    this.translate(); // a text that the browser kept
+    this.translate(); // text that the browser restored
     text.focus();
   }
 
@@ -115,7 +115,7 @@ export class Translator {
     const from = this.known_source(), can_swap = from !== null && this.targets_of(target.value).includes(from);
     const is_detected = source.value === "auto" && this.detected?.confidence > 0;
     $("swap").disabled = !can_swap;
-    $("swap").title = can_swap ? "Swap the languages" : from === null ? "The language of the text is not known yet"
+    $("swap").title = can_swap ? "Swap the languages" : from === null ? "The language of the text is not yet known"
       : `This server does not translate from ${this.name(target.value)} to ${this.name(from)}`;
     $("detected").textContent = is_detected ? `Detected: ${this.name(from)}` : "";
     set_language(text, from ?? "auto");
@@ -161,11 +161,11 @@ export class Translator {
     $("count").textContent = `${count_text(count)}${most} ${count === 1 && most === "" ? "character" : "characters"}`;
     $("count").classList.toggle("over", is_over);
     $("clear").hidden = count === 0;
-    if (is_over) this.show_error(`The text has ${count_text(count - limit)} characters more than this server accepts.`);
+    if (is_over) this.show_error(`The text is ${count_text(count - limit)} characters longer than this server accepts.`);
     return !is_over;
   }
 
-  /* Translates after a pause. The user no longer waits for a running request. */
+  /* Translates after a pause, and cancels a running request. */
   schedule() {
     clearTimeout(this.timer);
     this.running?.abort();

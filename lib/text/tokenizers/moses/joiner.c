@@ -107,7 +107,7 @@ static int is_number(const struct word *word)
     return is_of(word, "0123456789");
 }
 
-/* Returns whether a word is "li" or begins with "mail", in any letter case, as in sacremoses. */
+/* Returns whether a word is "li" or begins with "mail", ignoring case, as in sacremoses. */
 static int is_czech_end(const struct word *word)
 {
     static const char *const is[] = {"i", "I", "\u0130", "\u0131"};
