@@ -20,15 +20,17 @@ struct gate {
     int64_t most, tokens;
     struct waiter *first, **end;
     int waiting;
+    int most_requests, requests; /* accepted and waiting */
 };
 
-clf_status gate_create(struct gate **out, int64_t most)
+clf_status gate_create(struct gate **out, int64_t most, int most_requests)
 {
     struct gate *gate = *out = calloc(1, sizeof *gate);
     if (gate == NULL) {
         return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the queue of requests");
     }
     gate->most = most;
+    gate->most_requests = most_requests;
     gate->end = &gate->first;
     pthread_mutex_init(&gate->lock, NULL);
     pthread_condattr_t monotonic;
@@ -83,6 +85,11 @@ int gate_enter(struct gate *gate, int64_t tokens, double seconds, int (*interrup
     struct waiter waiter;
     double end = clf__seconds() + seconds;
     pthread_mutex_lock(&gate->lock);
+    if (gate->requests >= gate->most_requests) {
+        pthread_mutex_unlock(&gate->lock);
+        return 0;
+    }
+    gate->requests++;
     add_waiter(gate, &waiter);
     int enters = 0, is_over = 0;
     while (!enters && !is_over) {
@@ -93,6 +100,7 @@ int gate_enter(struct gate *gate, int64_t tokens, double seconds, int (*interrup
         }
     }
     gate->tokens += enters ? tokens : 0;
+    gate->requests -= !enters;
     remove_waiter(gate, &waiter);
     pthread_mutex_unlock(&gate->lock);
     return enters;
@@ -102,6 +110,7 @@ void gate_leave(struct gate *gate, int64_t tokens)
 {
     pthread_mutex_lock(&gate->lock);
     gate->tokens -= tokens;
+    gate->requests--;
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
 }

@@ -9,8 +9,9 @@
 
 struct gate;
 
-/* @param most tokens, at least 1; work that exceeds it on its own is accepted if there is no other. */
-clf_status gate_create(struct gate **out, int64_t most);
+/* @param most tokens, at least 1; work that exceeds it on its own is accepted if there is no other.
+ * @param most_requests accepted and waiting requests; further ones are refused at once. */
+clf_status gate_create(struct gate **out, int64_t most, int most_requests);
 void gate_free(struct gate *gate);
 
 /* Waits at most `seconds` until the work is accepted. Returns 1, or 0 without it; then no call of
