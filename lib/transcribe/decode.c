@@ -17,7 +17,7 @@ clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count)
     return clf__session_start(transcriber->session, &windows);
 }
 
-clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber)
+clf_status clf__detect_language(int32_t *out, double *probability, struct clf_transcriber *transcriber)
 {
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
     int32_t ranges[] = {tokens->start + 1, tokens->start + 1 + tokens->languages};
@@ -47,6 +47,9 @@ clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcribe
         return clf__model_fail_not_finite(transcriber->model);
     }
     *out = range_id >= 0 ? range_id : ranges[0];
+    if (probability != NULL) {
+        *probability = exp(-(double)range_statistics[1]);
+    }
     return CLF_OK;
 }
 

@@ -123,8 +123,9 @@ clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count);
 /* Appends the tokens before the text: the start token and, for a multilingual model, language and task. */
 clf_status clf__append_start(struct clf__ids *ids, const struct clf_transcriber *transcriber,
                              int32_t language);
-/* Detects the language of the window at slot 0; *out receives its id. */
-clf_status clf__detect_language(int32_t *out, struct clf_transcriber *transcriber);
+/* Detects the language of the window at slot 0; *out receives its id, *probability (unless NULL) its
+ * probability among all languages. */
+clf_status clf__detect_language(int32_t *out, double *probability, struct clf_transcriber *transcriber);
 
 /* Splits the text ids of the encoded window at a slot into words and finds their times within its first
  * `frames` frames; code: the language code. *out must be freed after a failure too. */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/minmax.h"
+#include "transcribe/detect.h"
 #include "transcribe/transcription.h"
 
 static int is_silent(const struct clf__transcription *work)
@@ -103,7 +104,7 @@ static clf_status find_language(struct clf__transcription *work)
         work->slot = 0;
         CLF__TRY(clf__transcription_take(work));
         CLF__TRY(clf__encode_windows(transcriber, 1));
-        clf_status status = clf__detect_language(&work->language, transcriber);
+        clf_status status = clf__detect_language(&work->language, work->probability, transcriber);
         if (status != CLF_OK) {
             return clf__fail_in(status, "%s: at 0.00 s", clf_audio_name(work->windows->audio));
         }
@@ -125,6 +126,21 @@ clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_
         CLF__TRY(clf__ids_append(&work->said, transcriber->prompt.data[i]));
     }
     return CLF_OK;
+}
+
+clf_status clf__transcriber_detect(char **code, double *probability, struct clf_transcriber *transcriber,
+                                   struct clf_audio *audio)
+{
+    struct clf__transcription work = {
+        .transcriber = transcriber, .windows = &transcriber->windows[0], .probability = probability};
+    *code = NULL;
+    *probability = 1;
+    clf_status status = clf__transcription_begin(&work, audio);
+    if (status == CLF_OK) {
+        status = clf__copy_string(code, work.transcript->language);
+    }
+    clf__transcription_free(&work);
+    return status;
 }
 
 clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out)

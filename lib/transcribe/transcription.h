@@ -14,6 +14,7 @@ struct clf__transcription {
     int forgotten;        /* number of tokens at the start that are no longer part of prompts */
     int capacity;         /* allocated segments */
     int32_t language;
+    double *probability; /* receives the probability of the detected language; NULL: not needed */
     double spoken; /* end of the last words, in seconds */
     int clip;      /* index of the next clip */
     int64_t end;   /* end of the current clip, in frames */

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct html *read(const json_t *documents)
 {
     struct html *html;
-    if (html_read(&html, documents, MOST) != CLF_OK) {
+    if (html_read(&html, documents, MOST, NULL) != CLF_OK) {
         abort();
     }
     return html;

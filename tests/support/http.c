@@ -107,6 +107,98 @@ void http_request(struct http_answer *answer, int port, const char *line, const 
     http_exchange(answer, port, text, strlen(text));
 }
 
+static void add_bytes(struct http_form *form, const void *bytes, size_t size)
+{
+    if (form->size + size > form->capacity) {
+        form->capacity = 2 * (form->size + size);
+        char *grown = support_array(form->capacity, 1);
+        if (form->size > 0) {
+            memcpy(grown, form->bytes, form->size);
+        }
+        form->bytes = grown;
+    }
+    if (size > 0) {
+        memcpy(form->bytes + form->size, bytes, size);
+    }
+    form->size += size;
+}
+
+static void add_text(struct http_form *form, const char *text)
+{
+    add_bytes(form, text, strlen(text));
+}
+
+void http_form_field(struct http_form *form, const char *name, const char *value)
+{
+    add_text(form, process_format("--limit\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n",
+                                  name, value));
+}
+
+void http_form_file(struct http_form *form, const char *name, const char *file_name, const void *bytes,
+                    size_t size)
+{
+    add_text(form, process_format("--limit\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"%s\""
+                                  "\r\n\r\n",
+                                  name, file_name));
+    add_bytes(form, bytes, size);
+    add_text(form, "\r\n");
+}
+
+struct http_form http_form_request(const struct http_form *form, const char *path)
+{
+    static const char end[] = "--limit--\r\n";
+    struct http_form request = {.bytes = NULL};
+    add_text(
+        &request,
+        process_format("POST %s HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Type: " HTTP_FORM_TYPE
+                       "\r\nContent-Length: %zu\r\n\r\n",
+                       path, form->size + strlen(end)));
+    add_bytes(&request, form->bytes, form->size);
+    add_text(&request, end);
+    return request;
+}
+
+void http_form_post(struct http_answer *answer, int port, const char *path, const struct http_form *form)
+{
+    struct http_form request = http_form_request(form, path);
+    http_exchange(answer, port, request.bytes, request.size);
+}
+
+char *http_unchunked(const struct http_answer *answer)
+{
+    char *text = support_array(sizeof answer->bytes, 1);
+    size_t size = 0, count;
+    char *end;
+    for (const char *rest = answer->body; (count = strtoul(rest, &end, 16)) > 0; rest = end + 2 + count + 2) {
+        assert_memory_equal(end, "\r\n", 2);
+        memcpy(text + size, end + 2, count);
+        size += count;
+    }
+    return text;
+}
+
+char *http_wav(double seconds, size_t *size)
+{
+    static const unsigned char header[HTTP_WAV_HEADER] =
+        "RIFF....WAVEfmt \x10\0\0\0\1\0\1\0\x80\x3e\0\0\0\x7d\0\0\2\0\x10\0data....";
+    uint32_t count = (uint32_t)(16000 * seconds), data = 2 * count, whole = data + sizeof header - 8;
+    char *bytes = support_array(sizeof header + data, 1);
+    uint32_t state = 1;
+    memcpy(bytes, header, sizeof header);
+    for (int i = 0; i < 4; i++) {
+        bytes[4 + i] = (char)(whole >> 8 * i);
+        bytes[40 + i] = (char)(data >> 8 * i);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        state = state * 1664525 + 1013904223;
+        int16_t sample = (int16_t)((int)(state >> 18) - 8192);
+        bytes[sizeof header + 2 * i] = (char)(sample & 0xff);
+        bytes[sizeof header + 2 * i + 1] = (char)(sample >> 8);
+    }
+    *size = sizeof header + data;
+    return bytes;
+}
+
 int http_begin(int port, const char *body)
 {
     char answer[64] = "";

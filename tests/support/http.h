@@ -33,6 +33,27 @@ void http_receive(struct http_answer *answer, int client);
 void http_exchange(struct http_answer *answer, int port, const char *bytes, size_t size);
 /* `line` is the method and the path. */
 void http_request(struct http_answer *answer, int port, const char *line, const char *type, const char *body);
+/* A multipart form; a zeroed one is empty. Its bytes live until support_free_all(). */
+struct http_form {
+    char *bytes;
+    size_t size, capacity;
+};
+
+#define HTTP_FORM_TYPE "multipart/form-data; boundary=limit"
+
+void http_form_field(struct http_form *form, const char *name, const char *value);
+void http_form_file(struct http_form *form, const char *name, const char *file_name, const void *bytes,
+                    size_t size);
+/* Returns the whole request, with the end of the form. */
+struct http_form http_form_request(const struct http_form *form, const char *path);
+void http_form_post(struct http_answer *answer, int port, const char *path, const struct http_form *form);
+/* Returns the body of the last answer without the sizes of its chunks. */
+char *http_unchunked(const struct http_answer *answer);
+
+/* Returns a recording of noise: a WAV file whose samples begin at HTTP_WAV_HEADER. */
+enum { HTTP_WAV_HEADER = 44 };
+char *http_wav(double seconds, size_t *size);
+
 /* Begins to POST a form to /translate, and returns when the server waits for the body. */
 int http_begin(int port, const char *body);
 

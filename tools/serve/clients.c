@@ -12,16 +12,15 @@
 #include "base/status.h"
 
 enum {
-    KEY_BYTES = 128,
     SECONDS = 60, /* the window of the limits */
     MOST_CLIENTS =
         4096, /* whose requests are counted; the one that was idle for the longest time is dropped */
-    LINE_BYTES = KEY_BYTES + 32
+    LINE_BYTES = CLIENT_KEY_BYTES + 32
 };
 
 struct key {
-    char bytes[KEY_BYTES]; /* padded with NUL */
-    int per_minute;        /* 0: no limit */
+    char bytes[CLIENT_KEY_BYTES]; /* padded with NUL */
+    int per_minute;               /* 0: no limit */
 };
 
 /* The requests of a key or an address in the last minute. */
@@ -49,12 +48,12 @@ static clf_status add_key(struct clients *clients, char *line, const char *path,
     errno = 0;
     long per_minute = limit != NULL ? strtol(limit, &end, 10) : clients->per_minute;
     int is_wrong = limit != NULL && (end == limit || *end != '\0' || errno != 0);
-    if (strlen(word) >= KEY_BYTES || is_wrong || per_minute < 0 || per_minute > INT_MAX ||
+    if (strlen(word) >= CLIENT_KEY_BYTES || is_wrong || per_minute < 0 || per_minute > INT_MAX ||
         strtok_r(NULL, " \t\r\n", &rest) != NULL) {
         return clf__fail(
             CLF_FORMAT,
             "%s, line %d: must be a key of at most %d bytes, and optionally its requests per minute", path,
-            number, KEY_BYTES - 1);
+            number, CLIENT_KEY_BYTES - 1);
     }
     if (clients->key_count == clients->capacity) {
         int capacity = 2 * clients->capacity + 16;
@@ -129,7 +128,7 @@ int clients_need_keys(const struct clients *clients)
 /* Returns the index of a key, or -1. The time does not depend on which bytes of the key are right. */
 static int find_key(const struct clients *clients, const char *word)
 {
-    char padded[KEY_BYTES] = "";
+    char padded[CLIENT_KEY_BYTES] = "";
     int found = -1;
     if (strlen(word) >= sizeof padded) {
         return -1;
@@ -137,7 +136,7 @@ static int find_key(const struct clients *clients, const char *word)
     memcpy(padded, word, strlen(word));
     for (int i = 0; i < clients->key_count; i++) {
         unsigned difference = 0;
-        for (int j = 0; j < KEY_BYTES; j++) {
+        for (int j = 0; j < CLIENT_KEY_BYTES; j++) {
             difference |= (unsigned char)padded[j] ^ (unsigned char)clients->keys[i].bytes[j];
         }
         found = difference == 0 ? i : found;

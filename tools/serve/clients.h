@@ -7,7 +7,7 @@
 
 struct clients;
 
-enum { CLIENT_ADDRESS_BYTES = 64 };
+enum { CLIENT_ADDRESS_BYTES = 64, CLIENT_KEY_BYTES = 128 };
 
 enum client_verdict {
     CLIENT_IS_ADMITTED = 0,

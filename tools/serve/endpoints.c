@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/deepl.h"
 #include "serve/detection.h"
 #include "serve/detector.h"
 #include "serve/page.h"
+#include "serve/speech_routes.h"
 #include "serve/translate_request.h"
 #include "serve/v1_translate.h"
 #include "shared/results.h"
@@ -31,15 +33,17 @@ struct answer endpoints_error(unsigned status, const char *format, ...)
     return answer_with(status, json_pack("{s:o}", "error", result_text(message, strlen(message))));
 }
 
-static struct answer get_languages(struct service *service)
+static struct answer get_languages(struct service *service, const struct fields *fields)
 {
+    (void)fields;
     return answer_with(200, routes_list(service->routes));
 }
 
 /* The settings that LibreTranslate's clients read. The languages are a default choice: the first target, and
  * "auto" or a source of that target. */
-static struct answer get_settings(struct service *service)
+static struct answer get_settings(struct service *service, const struct fields *fields)
 {
+    (void)fields;
     const struct languages *languages = routes_languages(service->routes);
     const struct language *source = languages_only_source(languages), *target = NULL;
     for (int i = languages->count - 1; i >= 0; i--) {
@@ -65,44 +69,53 @@ static struct answer get_settings(struct service *service)
                                       "name", target->name, "suggestions", 0, "supportedFilesFormat"));
 }
 
-static struct answer get_health(struct service *service)
+static struct answer get_health(struct service *service, const struct fields *fields)
 {
-    (void)service;
+    (void)service, (void)fields;
     return answer_with(200, json_pack("{s:s}", "status", "ok"));
 }
 
-static struct answer get_ready(struct service *service)
+static struct answer get_ready(struct service *service, const struct fields *fields)
 {
+    (void)fields;
     return atomic_load(&service->is_stopping) ? answer_with(503, json_pack("{s:s}", "status", "stopping"))
                                               : answer_with(200, json_pack("{s:s}", "status", "ready"));
 }
 
-static struct answer get_metrics(struct service *service)
+static struct answer get_metrics(struct service *service, const struct fields *fields)
 {
+    (void)fields;
     return (struct answer){.status = 200,
                            .text = metrics_text(service->metrics, service->models, service->gate),
                            .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
-/* Either `get` or `post` is set. */
+typedef struct answer endpoint(struct service *service, const struct fields *fields);
+
 static const struct {
     const char *path;
-    struct answer (*get)(struct service *service);
-    struct answer (*post)(struct service *service, const struct fields *fields);
+    endpoint *get, *post; /* NULL: the method is not allowed */
 } routes[] = {
-    {"/translate", NULL, translate_request}, {"/detect", NULL, detect_request},
-    {"/languages", get_languages, NULL},     {"/frontend/settings", get_settings, NULL},
-    {"/health", get_health, NULL},           {"/ready", get_ready, NULL},
-    {"/v1/translate", NULL, v1_translate},   {"/metrics", get_metrics, NULL},
+    {"/translate", NULL, translate_request},
+    {"/detect", NULL, detect_request},
+    {"/languages", get_languages, NULL},
+    {"/frontend/settings", get_settings, NULL},
+    {"/health", get_health, NULL},
+    {"/ready", get_ready, NULL},
+    {"/metrics", get_metrics, NULL},
+    {"/v1/translate", NULL, v1_translate},
+    {"/v2/translate", NULL, deepl_translate},
+    {"/v2/languages", deepl_languages, deepl_languages},
+    {"/v2/usage", deepl_usage, deepl_usage},
+    {"/v3/languages", deepl_languages_v3, NULL},
 };
 
-static struct answer post(struct service *service, struct MHD_Connection *connection,
-                          struct answer (*endpoint)(struct service *, const struct fields *),
+static struct answer call(struct service *service, struct MHD_Connection *connection, endpoint *called,
                           const char *body, size_t size)
 {
     struct fields fields = fields_read(connection, body, size);
     struct answer answer =
-        fields.problem != NULL ? endpoints_error(400, "%s", fields.problem) : endpoint(service, &fields);
+        fields.problem != NULL ? endpoints_error(400, "%s", fields.problem) : called(service, &fields);
     fields_free(&fields);
     return answer;
 }
@@ -130,7 +143,9 @@ const char *endpoints_name(const char *path)
             return routes[i].path;
         }
     }
-    return page_find(path) != NULL ? "/" : "other";
+    const char *rest;
+    const struct speech_route *route = speech_route_find(path, &rest);
+    return route != NULL ? speech_route_name(route) : page_find(path) != NULL ? "/" : "other";
 }
 
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
@@ -146,16 +161,18 @@ struct answer endpoints_answer(struct service *service, struct MHD_Connection *c
         }
         int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
         if (routes[i].get != NULL && is_get) {
-            return routes[i].get(service);
+            return call(service, connection, routes[i].get, body, size);
         }
         if (routes[i].post != NULL && strcmp(method, "POST") == 0) {
-            return post(service, connection, routes[i].post, body, size);
+            return call(service, connection, routes[i].post, body, size);
         }
         if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */
             return (struct answer){.status = 200, .text = strdup("")};
         }
         struct answer answer = endpoints_error(405, "Method Not Allowed");
-        answer.allow = routes[i].get != NULL ? "GET, HEAD" : "POST";
+        answer.allow = routes[i].get == NULL    ? "POST"
+                       : routes[i].post == NULL ? "GET, HEAD"
+                                                : "GET, HEAD, POST";
         return answer;
     }
     return endpoints_error(404, "Not Found");

@@ -1,4 +1,4 @@
-/* The endpoints of the server, with the API of LibreTranslate. */
+/* The endpoints of the server. */
 #ifndef CLF_TOOLS_SERVE_ENDPOINTS_H
 #define CLF_TOOLS_SERVE_ENDPOINTS_H
 
@@ -21,22 +21,27 @@ struct service {
     struct gate *gate;
     int (*request_is_over)(void *unused); /* asks about the request of this thread */
     struct access_log *log;               /* NULL: none */
+    struct speech_models *speech;         /* NULL: none */
     struct {
         int characters; /* of a text; 0: no limit */
         int texts;      /* of a request; 0: no limit */
         double wait;    /* seconds at the gate */
         double time;    /* seconds of a request */
     } limits;
+    atomic_llong characters; /* of all requests */
     atomic_int is_stopping;
 };
 
 struct answer {
     unsigned status;
-    char *text;                   /* JSON, or `type`, or empty; the caller frees it; NULL: out of memory */
-    const char *allow;            /* value of the header Allow, or NULL */
-    const char *type;             /* media type, or NULL: JSON */
-    size_t characters;            /* characters to translate */
-    const struct page_file *file; /* of the web page, or NULL */
+    char *text;                    /* JSON, or `type`, or empty; the caller frees it; NULL: out of memory */
+    const char *allow;             /* value of the header Allow, or NULL */
+    const char *type;              /* media type, or NULL: JSON */
+    size_t characters;             /* characters to translate */
+    int retry_after;               /* value of the header Retry-After in seconds; 0: none */
+    struct MHD_Response *response; /* instead of the text, with its own headers; NULL: none */
+    int closes;                    /* 1: close the connection without an answer */
+    const struct page_file *file;  /* of the web page, or NULL */
 };
 
 /* Answers a request. `path` has no query; `connection` and the body are the source of its fields. */

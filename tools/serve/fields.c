@@ -1,5 +1,6 @@
 #include "serve/fields.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -21,7 +22,7 @@ static int is_json_type(const char *type)
             strncasecmp(type + size - 5, "+json", 5) == 0);
 }
 
-static struct fields read_json(const char *body, size_t size)
+struct fields fields_parse_json(const char *body, size_t size)
 {
     struct fields fields = {.is_json = 1};
     if (size >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
@@ -46,10 +47,25 @@ struct form {
     int failed;
 };
 
+/* Makes a repeated field an array, to which a value is added. */
+static void add_to_list(struct form *form, const char *name, json_t *first, const char *value, size_t size)
+{
+    json_t *list = json_is_array(first) ? json_incref(first) : json_pack("[O]", first);
+    int is_text = memchr(value, '\0', size) == NULL && json_array_size(list) < MOST_VALUES;
+    form->failed |= !is_text || json_array_append_new(list, json_stringn(value, size)) != 0 ||
+                    json_object_set(form->object, name, list) != 0;
+    json_decref(list);
+}
+
 /* Adds a field unless it exists; fails for text that is not UTF-8 or contains NUL. */
 static void add_field(struct form *form, const char *name, const char *value, size_t size)
 {
-    if (json_object_get(form->object, name) != NULL) {
+    json_t *first = json_object_get(form->object, name);
+    if (first != NULL && strcmp(name, "text") == 0) {
+        add_to_list(form, name, first, value, size);
+        return;
+    }
+    if (first != NULL) {
         return;
     }
     int is_text = memchr(value, '\0', size) == NULL && json_object_size(form->object) < MOST_FIELDS;
@@ -133,11 +149,16 @@ static void read_form(struct form *form, struct MHD_Connection *connection, cons
     end_value(form);
 }
 
-static struct fields read_fields(struct MHD_Connection *connection, const char *body, size_t size)
+int fields_are_json(struct MHD_Connection *connection)
 {
     const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Type");
-    if (type != NULL && is_json_type(type)) {
-        return read_json(body, size);
+    return type != NULL && is_json_type(type);
+}
+
+static struct fields read_fields(struct MHD_Connection *connection, const char *body, size_t size)
+{
+    if (fields_are_json(connection)) {
+        return fields_parse_json(body, size);
     }
     struct form form = {.object = json_object()};
     form.failed = form.object == NULL;
@@ -150,10 +171,25 @@ static struct fields read_fields(struct MHD_Connection *connection, const char *
     return (struct fields){.object = form.object, .problem = form.failed ? not_understood : NULL};
 }
 
+static void read_key(struct fields *fields, struct MHD_Connection *connection)
+{
+    static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key "};
+    const char *header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+    const char *key = json_string_value(json_object_get(fields->object, "api_key"));
+    key = key != NULL ? key : json_string_value(json_object_get(fields->object, "auth_key"));
+    for (size_t i = 0; header != NULL && i < sizeof schemes / sizeof *schemes; i++) {
+        size_t size = strlen(schemes[i]);
+        key = strncasecmp(header, schemes[i], size) == 0 ? header + size : key;
+    }
+    /* A key that is cut remains wrong: it is longer than any key of the server. */
+    snprintf(fields->key, sizeof fields->key, "%s", key != NULL ? key : "");
+}
+
 struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size)
 {
     struct fields fields = read_fields(connection, body, size);
     client_address(fields.address, sizeof fields.address, connection);
+    read_key(&fields, connection);
     return fields;
 }
 

@@ -14,11 +14,18 @@ struct fields {
     int is_json;
     const char *problem;                /* message for the client: the body is not usable; NULL: none */
     char address[CLIENT_ADDRESS_BYTES]; /* of the client */
+    char key[CLIENT_KEY_BYTES +
+             1]; /* of the header Authorization, or else of the field api_key or auth_key; "" */
 };
 
 /* Reads the fields, by the rules of LibreTranslate: a JSON body alone, or else the query, then the body if it
- * is a form. The first value of a repeated field counts. No string contains a NUL. */
+ * is a form. The first value of a repeated field counts, but the field text of DeepL's API
+ * becomes an array. No string contains a NUL. */
 struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size);
+/* Parses a JSON body: an object without NUL, duplicate keys and deep nesting. */
+struct fields fields_parse_json(const char *body, size_t size);
+/* Returns 1 if the media type of a request is JSON. */
+int fields_are_json(struct MHD_Connection *connection);
 void fields_free(struct fields *fields);
 
 #endif

@@ -14,6 +14,8 @@ struct range {
 };
 
 struct html {
+    unsigned ignored[HTML_MOST_IGNORED]; /* (ignored_count) */
+    int ignored_count;
     json_t *documents, *texts; /* owned */
     struct range *ranges;      /* of the texts */
     size_t count, most, capacity;
@@ -74,7 +76,7 @@ static int read_document(struct html *html, size_t document)
 {
     const json_t *string = json_array_get(html->documents, document);
     struct html_tokens tokens = {.bytes = json_string_value(string), .size = json_string_length(string)};
-    struct html_elements elements = {.count = 0};
+    struct html_elements elements = {.ignored = html->ignored, .ignored_count = html->ignored_count};
     struct html_token token;
     int is_ok = 1;
     while (is_ok && html_next(&token, &tokens)) {
@@ -88,7 +90,7 @@ static int read_document(struct html *html, size_t document)
     return is_ok;
 }
 
-clf_status html_read(struct html **out, const json_t *documents, size_t most)
+clf_status html_read(struct html **out, const json_t *documents, size_t most, const json_t *ignored)
 {
     struct html *html = *out = calloc(1, sizeof *html);
     int is_ok = html != NULL;
@@ -97,6 +99,11 @@ clf_status html_read(struct html **out, const json_t *documents, size_t most)
         html->documents = json_incref((json_t *)documents);
         html->texts = json_array();
         is_ok = html->texts != NULL;
+    }
+    for (size_t i = 0; is_ok && i < json_array_size(ignored) && i < HTML_MOST_IGNORED; i++) {
+        const json_t *name = json_array_get(ignored, i);
+        html->ignored[html->ignored_count++] =
+            html_name_hash(json_string_value(name), json_string_length(name));
     }
     for (size_t i = 0; i < json_array_size(documents) && is_ok; i++) {
         is_ok = read_document(html, i);

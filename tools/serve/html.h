@@ -17,8 +17,11 @@ int html_exists(void);
  * @param out receives the texts; html_free() frees them.
  * @param documents an array of strings.
  * @param most texts after the first `most` are counted, but left out of html_texts().
+ * @param ignored an array of the names of more elements that are not translated, or NULL; only the first
+ * HTML_MOST_IGNORED are used.
  * @return CLF_OUT_OF_MEMORY. */
-clf_status html_read(struct html **out, const json_t *documents, size_t most);
+enum { HTML_MOST_IGNORED = 64 };
+clf_status html_read(struct html **out, const json_t *documents, size_t most, const json_t *ignored);
 void html_free(struct html *html);
 
 size_t html_count(const struct html *html);

@@ -193,23 +193,33 @@ static int compare(const void *key, const void *name)
     return strcmp(key, ((const struct name *)name)->text);
 }
 
-/* Finds the flags of a tag's name, and its hash (FNV-1a). */
-static struct html_element look_up(const struct html_tokens *tokens, const struct html_token *tag)
+unsigned html_name_hash(const char *name, size_t size)
 {
-    struct html_element element = {.name = 2166136261u};
-    char lower[sizeof names->text] = "";
-    for (size_t i = 0; i < tag->name_size; i++) {
-        char letter = (char)tolower((unsigned char)tokens->bytes[tag->name + i]);
-        element.name = (element.name ^ (unsigned char)letter) * 16777619u;
-        if (i < sizeof lower - 1) {
-            lower[i] = letter;
-        }
+    unsigned hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ (unsigned char)tolower((unsigned char)name[i])) * 16777619u;
     }
-    const struct name *found =
-        tag->name_size < sizeof lower
-            ? bsearch(lower, names, sizeof names / sizeof *names, sizeof *names, compare)
-            : NULL;
-    element.flags = found != NULL ? found->flags : 0;
+    return hash;
+}
+
+/* Finds the flags of a tag's name. */
+static struct html_element look_up(const struct html_elements *elements, const struct html_tokens *tokens,
+                                   const struct html_token *tag)
+{
+    const char *name = tokens->bytes + tag->name;
+    struct html_element element = {.name = html_name_hash(name, tag->name_size)};
+    char lower[sizeof names->text] = "";
+    if (tag->name_size < sizeof lower) {
+        for (size_t i = 0; i < tag->name_size; i++) {
+            lower[i] = (char)tolower((unsigned char)name[i]);
+        }
+        const struct name *found =
+            bsearch(lower, names, sizeof names / sizeof *names, sizeof *names, compare);
+        element.flags = found != NULL ? found->flags : 0;
+    }
+    for (int i = 0; i < elements->ignored_count; i++) {
+        element.flags |= elements->ignored[i] == element.name ? SKIPPED : 0;
+    }
     return element;
 }
 
@@ -312,7 +322,7 @@ static unsigned foreign_flags(unsigned flags, const struct html_element *parent)
 static void take_start(struct html_elements *elements, struct html_tokens *tokens,
                        const struct html_token *tag)
 {
-    struct html_element element = look_up(tokens, tag);
+    struct html_element element = look_up(elements, tokens, tag);
     if (element.flags & BREAKS_OUT) {
         while (is_foreign(elements)) {
             remove_element(elements, elements->count - 1);
@@ -380,7 +390,7 @@ void html_elements_take(struct html_elements *elements, struct html_tokens *toke
     if (tag->kind == HTML_START_TAG) {
         take_start(elements, tokens, tag);
     } else if (tag->kind == HTML_END_TAG) {
-        take_end(elements, look_up(tokens, tag));
+        take_end(elements, look_up(elements, tokens, tag));
     }
     tokens->has_cdata = is_foreign(elements);
 }

@@ -18,9 +18,14 @@ struct html_element {
 struct html_elements {
     struct html_element open[HTML_MOST_OPEN];
     int count;
-    int untranslated; /* open elements whose text is not translated */
-    int preformatted; /* open elements whose line breaks are kept */
+    int untranslated;        /* open elements whose text is not translated */
+    int preformatted;        /* open elements whose line breaks are kept */
+    const unsigned *ignored; /* (ignored_count) html_name_hash() of more elements that are not translated */
+    int ignored_count;
 };
+
+/* Returns the hash of an element's name, in any letter case. */
+unsigned html_name_hash(const char *name, size_t size);
 
 /* Updates the open elements after a start or end tag, and sets how `tokens` reads on. */
 void html_elements_take(struct html_elements *elements, struct html_tokens *tokens,

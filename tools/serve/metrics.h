@@ -16,7 +16,7 @@ void metrics_begin(struct metrics *metrics);
  *
  * @param endpoint one of at most METRICS_ENDPOINTS names, which outlive the metrics.
  * @param status below 600. */
-enum { METRICS_ENDPOINTS = 16 };
+enum { METRICS_ENDPOINTS = 32 };
 void metrics_end(struct metrics *metrics, const char *endpoint, unsigned status, double seconds);
 
 /* Returns the text, which the caller frees; NULL if out of memory. */

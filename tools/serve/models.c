@@ -84,6 +84,11 @@ clf_status models_parse(struct served_models *out, const struct flags *flags)
     return CLF_OK;
 }
 
+static int is_whisper(const struct served_model *model)
+{
+    return strcmp(model->first->info.architecture, "whisper") == 0;
+}
+
 static clf_status load(struct served_model *model, const struct setup *devices)
 {
     model->loaded = calloc((size_t)devices->count, sizeof(struct clf_model *));
@@ -94,6 +99,9 @@ static clf_status load(struct served_model *model, const struct setup *devices)
                              &model->flags.model_options));
     for (int i = devices->count - 1; i >= 0; i--) {
         model->first = model->loaded[i] != NULL ? model->loaded[i] : model->first;
+    }
+    if (is_whisper(model)) {
+        return CLF_OK;
     }
     if (model->first->info.feature_size > 0) { /* its lines are paths, which no client may choose */
         return clf__fail(CLF_BAD_ARGUMENT, "%s: is a speech model; serve requires a model that reads text",
@@ -131,8 +139,8 @@ static clf_status create_engine(struct served_model *model, int devices, int (*i
     return prepare(model);
 }
 
-int models_load(struct served_models *models, const struct flags *flags, int (*interrupted)(void *payload),
-                int callers)
+int models_load(struct served_models *models, struct speech_models **speech, const struct flags *flags,
+                int (*interrupted)(void *payload), int callers)
 {
     int status = setup_open_several(&models->devices, flags);
     for (int i = 0; i < models->count && status == EXIT_DONE; i++) {
@@ -140,7 +148,8 @@ int models_load(struct served_models *models, const struct flags *flags, int (*i
         clf_status result = load(model, &models->devices);
         int applied = result == CLF_OK ? flags_apply(&model->flags, model->first) : report_failure(result);
         if (applied < 0) {
-            result = create_engine(model, models->devices.count, interrupted, callers);
+            result = is_whisper(model) ? speech_models_add(speech, model->name, model->first)
+                                       : create_engine(model, models->devices.count, interrupted, callers);
             applied = result == CLF_OK ? EXIT_DONE : report_failure(result);
         }
         status = applied;

@@ -4,6 +4,7 @@
 
 #include "serve/languages.h"
 #include "serve/pool.h"
+#include "serve/speech.h"
 #include "shared/command.h"
 
 enum { MODEL_NAME_BYTES = 64 };
@@ -33,10 +34,11 @@ clf_status models_parse(struct served_models *out, const struct flags *flags);
 
 /* Opens the devices and loads the models. Returns an exit status, after reporting a failure.
  *
+ * @param speech receives the speech models.
  * @param interrupted ends the translations of a request; called on its thread.
  * @param callers maximum number of threads that translate at the same time. */
-int models_load(struct served_models *models, const struct flags *flags, int (*interrupted)(void *payload),
-                int callers);
+int models_load(struct served_models *models, struct speech_models **speech, const struct flags *flags,
+                int (*interrupted)(void *payload), int callers);
 void models_free(struct served_models *models);
 
 #endif

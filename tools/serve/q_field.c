@@ -12,13 +12,18 @@ int field_is_empty(const json_t *value)
            (json_is_array(value) && json_array_size(value) == 0);
 }
 
-int request_is_admitted(const struct service *service, const struct fields *fields, struct answer *answer)
+enum client_verdict request_admit(int *limit, const struct service *service, const struct fields *fields)
 {
     const json_t *q = json_object_get(fields->object, "q");
-    const char *key = json_string_value(json_object_get(fields->object, "api_key"));
-    size_t texts = json_array_size(q);
-    int cost = texts == 0 ? 1 : texts < INT_MAX ? (int)texts : INT_MAX, limit = 0;
-    switch (clients_admit(&limit, service->clients, key, fields->address, cost)) {
+    size_t texts = json_array_size(q != NULL ? q : json_object_get(fields->object, "text"));
+    int cost = texts == 0 ? 1 : texts < INT_MAX ? (int)texts : INT_MAX;
+    return clients_admit(limit, service->clients, fields->key, fields->address, cost);
+}
+
+int request_is_admitted(const struct service *service, const struct fields *fields, struct answer *answer)
+{
+    int limit = 0;
+    switch (request_admit(&limit, service, fields)) {
     case CLIENT_IS_ADMITTED:
         return 1;
     case CLIENT_HAS_WRONG_KEY:

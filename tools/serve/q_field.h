@@ -7,7 +7,11 @@
 /* Returns 1 for a missing or null field, "", [], and a field that LibreTranslate takes for missing. */
 int field_is_empty(const json_t *value);
 
-/* Checks the key and the limits of the client. Returns 1, or 0 after setting the answer. */
+/* Counts a request of the client, for each text of the array q or text.
+ *
+ * @param limit receives the requests per minute, for CLIENT_IS_TOO_FAST. */
+enum client_verdict request_admit(int *limit, const struct service *service, const struct fields *fields);
+/* The same, with the answers of LibreTranslate. Returns 1, or 0 after setting the answer. */
 int request_is_admitted(const struct service *service, const struct fields *fields, struct answer *answer);
 
 /* Checks texts against the limits of a request. Returns 1, or 0 after setting the answer.

@@ -11,6 +11,7 @@
 #include "serve/client.h"
 #include "serve/listen.h"
 #include "serve/server.h"
+#include "serve/speech.h"
 #endif
 
 static const char help[] =
@@ -21,11 +22,16 @@ static const char help[] =
     "several models, each pair of languages has the model that translates it, or else models in turn: fr-en\n"
     "and en-de together also translate fr to de. NAME is the model's name in the answers.\n"
     "\n"
+    "With a Whisper model, transcribes recordings with the APIs of OpenAI (/v1/audio/transcriptions),\n"
+    "whisper.cpp's server (/inference) and whisper-asr-webservice (/asr).\n"
+    "\n"
     "Example:\n"
     "  $ clformer serve -m fr-en:opus-mt-fr-en --port 5000\n"
     "  clformer: serving opus-mt-fr-en at http://127.0.0.1:5000\n"
     "  $ curl http://127.0.0.1:5000/translate -d q='Je suis étudiant' -d source=fr -d target=en\n"
     "  {\"translatedText\":\"I'm a student.\"}\n"
+    "  $ clformer serve -m whisper-small\n"
+    "  $ curl http://127.0.0.1:5000/v1/audio/transcriptions -F file=@talk.mp3 -F response_format=srt\n"
     "\n"
     "The web page at http://127.0.0.1:5000 translates texts and text files.\n"
     "\n"
@@ -39,6 +45,7 @@ enum {
     DEFAULT_PORT = 5000,
     DEFAULT_GRACE = 10,
     DEFAULT_MAX_BODY = 10,
+    DEFAULT_MAX_UPLOAD = 1024,
     DEFAULT_QUEUE = 1000000,
     DEFAULT_WAIT = 60,
     DEFAULT_TIME = 3600,
@@ -92,7 +99,8 @@ static clf_status answer_requests(struct serving *serving)
     struct server *server = NULL;
     char address[128];
     const struct flags *flags = &serving->flags;
-    const struct server_options options = {(size_t)chosen(flags->max_body, DEFAULT_MAX_BODY) << 20};
+    const struct server_options options = {(size_t)chosen(flags->max_body, DEFAULT_MAX_BODY) << 20,
+                                           (size_t)chosen(flags->max_upload, DEFAULT_MAX_UPLOAD) << 20};
     clf_interrupt_set(given_up, NULL); /* after a signal, running requests may still compile kernels */
     clf_status status = socket_listen(serving->listening, address, sizeof address);
     if (status == CLF_OK) {
@@ -183,12 +191,13 @@ static int serve(struct serving *serving)
         result = socket_bind(&serving->listening, flags->host != NULL ? flags->host : "127.0.0.1",
                              chosen(flags->port, DEFAULT_PORT));
     }
-    int status = result == CLF_OK
-                     ? models_load(&serving->models, flags, request_is_over, SERVER_MOST_CONNECTIONS)
-                     : report_failure(result);
+    int status = result == CLF_OK ? models_load(&serving->models, &serving->service.speech, flags,
+                                                request_is_over, SERVER_MOST_CONNECTIONS)
+                                  : report_failure(result);
     if (status == EXIT_DONE) {
         status = run_models(serving);
     }
+    speech_models_free(serving->service.speech);
     models_free(&serving->models);
     free_service(&serving->service);
     if (serving->listening >= 0) {

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "serve/client.h"
 #include "serve/page.h"
+#include "serve/speech_routes.h"
 
 enum { IDLE_SECONDS = 60, HEADER_BYTES = 128 * 1024, WAIT_NANOSECONDS = 20000000 };
 
@@ -32,6 +33,9 @@ struct request {
     const char *endpoint;
     unsigned status; /* 0: not answered */
     size_t characters;
+    const struct speech_route *route; /* NULL: the request is not about speech */
+    const char *rest;                 /* of the path, for the route */
+    struct upload *upload;            /* the body of a request about speech; NULL: none */
 };
 
 /* Lets a browser pass an answer to web pages of the origin. */
@@ -48,9 +52,8 @@ static void add_cors(struct MHD_Response *response, const char *origin)
     }
 }
 
-/* Sends an answer and frees its text. */
-static enum MHD_Result send_answer(const struct server *server, struct MHD_Connection *connection,
-                                   struct request *request, struct answer *answer)
+/* Makes a response of the text of an answer, which it owns from then on. */
+static struct MHD_Response *respond_with_text(struct request *request, struct answer *answer)
 {
     static char no_memory[] = "{\"error\":\"out of memory\"}";
     int has_text = answer->text != NULL;
@@ -59,13 +62,28 @@ static enum MHD_Result send_answer(const struct server *server, struct MHD_Conne
         strlen(text), text, has_text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
     if (response == NULL) {
         free(answer->text);
-        return MHD_NO;
+        return NULL;
     }
     request->status = has_text ? answer->status : 500;
-    request->characters = answer->characters;
     if (*text != '\0') {
         MHD_add_response_header(response, "Content-Type",
                                 answer->type != NULL && has_text ? answer->type : "application/json");
+    }
+    return response;
+}
+
+/* Sends an answer and frees it. */
+static enum MHD_Result send_answer(const struct server *server, struct MHD_Connection *connection,
+                                   struct request *request, struct answer *answer)
+{
+    request->status = answer->status;
+    request->characters = answer->characters;
+    struct MHD_Response *response = answer->response;
+    if (response == NULL && !answer->closes) {
+        response = respond_with_text(request, answer);
+    }
+    if (response == NULL) {
+        return MHD_NO;
     }
     if (server->service->cors != NULL && request->status != 404) {
         add_cors(response, server->service->cors);
@@ -76,6 +94,11 @@ static enum MHD_Result send_answer(const struct server *server, struct MHD_Conne
     if (answer->allow != NULL) {
         MHD_add_response_header(response, "Allow", answer->allow);
     }
+    if (answer->retry_after > 0) {
+        char seconds[16];
+        snprintf(seconds, sizeof seconds, "%d", answer->retry_after);
+        MHD_add_response_header(response, "Retry-After", seconds);
+    }
     if (atomic_load(&server->service->is_stopping)) {
         MHD_add_response_header(response, "Connection", "close");
     }
@@ -84,8 +107,11 @@ static enum MHD_Result send_answer(const struct server *server, struct MHD_Conne
     return result;
 }
 
-static struct answer too_large(const struct server *server)
+static struct answer too_large(const struct server *server, const struct request *request)
 {
+    if (request->upload != NULL) {
+        return speech_route_too_large(request->route, upload_limit(request->upload));
+    }
     return endpoints_error(413, "The request body exceeds %zu bytes", server->options.max_body);
 }
 
@@ -111,6 +137,21 @@ static int add_part(struct request *request, const char *part, size_t size, size
     return 1;
 }
 
+/* Prepares for the body of a request about speech; returns 0 if out of memory. */
+static int begin_upload(const struct server *server, struct MHD_Connection *connection, const char *path,
+                        const char *method, struct request *request)
+{
+    if (server->service->speech == NULL) {
+        return 1;
+    }
+    request->route = speech_route_find(path, &request->rest);
+    if (request->route == NULL || strcmp(method, "POST") != 0) {
+        return 1;
+    }
+    const struct upload_limits limits = {server->options.max_upload, server->options.max_body};
+    return speech_route_upload(&request->upload, request->route, server->service, connection, &limits);
+}
+
 /* Begins a request whose headers are complete. A body that is announced as too large is not read. */
 static enum MHD_Result begin(struct server *server, struct MHD_Connection *connection, const char *path,
                              const char *method, void **of_connection)
@@ -129,12 +170,32 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     snprintf(line, sizeof line, "%s %s", method, path);
     clf__escape(request->shown, sizeof request->shown, line, strlen(line));
     client_address(request->address, sizeof request->address, connection);
+    if (!begin_upload(server, connection, path, method, request)) {
+        return MHD_NO;
+    }
+    size_t most = request->upload != NULL ? upload_limit(request->upload) : server->options.max_body;
     const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-    if (length != NULL && strtoull(length, NULL, 10) > server->options.max_body) {
-        struct answer answer = too_large(server);
+    if (length != NULL && strtoull(length, NULL, 10) > most) {
+        struct answer answer = too_large(server, request);
         return send_answer(server, connection, request, &answer);
     }
     return MHD_YES;
+}
+
+/* Answers a request that has arrived completely. */
+static struct answer answer_request(const struct server *server, struct MHD_Connection *connection,
+                                    const char *path, const char *method, struct request *request)
+{
+    if (request->is_too_large) {
+        return too_large(server, request);
+    }
+    if (request->route == NULL) {
+        return endpoints_answer(server->service, connection, method, path, request->body, request->size);
+    }
+    struct speech_request speech = {connection, request->rest, request->upload};
+    struct answer answer = speech_route_answer(server->service, request->route, method, &speech);
+    request->upload = speech.upload;
+    return answer;
 }
 
 /* Called by libmicrohttpd with the headers of a request, with each part of its body, and at its end. */
@@ -149,14 +210,14 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         return begin(server, connection, path, method, of_connection);
     }
     if (*part_size > 0) {
-        int continues = add_part(request, part, *part_size, server->options.max_body);
+        int continues = request->upload != NULL
+                            ? upload_add(request->upload, part, *part_size)
+                            : add_part(request, part, *part_size, server->options.max_body);
         *part_size = 0;
         return continues ? MHD_YES : MHD_NO;
     }
     client_set(connection, server->service->limits.time);
-    struct answer answer = request->is_too_large ? too_large(server)
-                                                 : endpoints_answer(server->service, connection, method, path,
-                                                                    request->body, request->size);
+    struct answer answer = answer_request(server, connection, path, method, request);
     client_set(NULL, 0);
     return send_answer(server, connection, request, &answer);
 }
@@ -176,6 +237,7 @@ static void finish(void *user, struct MHD_Connection *connection, void **of_conn
         unsigned status = request->status != 0 ? request->status : CLIENT_IS_GONE;
         metrics_end(server->service->metrics, request->endpoint, status, seconds);
     }
+    atomic_fetch_add(&server->service->characters, (long long)request->characters);
     if (server->service->log != NULL) {
         access_log_write(server->service->log,
                          &(struct access){.request = request->shown,
@@ -185,6 +247,7 @@ static void finish(void *user, struct MHD_Connection *connection, void **of_conn
                                           .characters = request->characters,
                                           .is_lost = code != MHD_REQUEST_TERMINATED_COMPLETED_OK});
     }
+    upload_free(request->upload);
     free(request->body);
     free(request);
     *of_connection = NULL;

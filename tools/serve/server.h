@@ -12,7 +12,8 @@ enum {
 };
 
 struct server_options {
-    size_t max_body; /* maximum bytes of a request's body */
+    size_t max_body;   /* maximum bytes of a request's body */
+    size_t max_upload; /* of a form with a recording */
 };
 
 struct server;

@@ -162,7 +162,7 @@ static int read_html(struct translation_request *request, const struct fields *f
     if (!is_html(fields)) {
         return 1;
     }
-    if (html_read(&request->html, request->array, TEXTS_MOST_LINES) != CLF_OK) {
+    if (html_read(&request->html, request->array, TEXTS_MOST_LINES, NULL) != CLF_OK) {
         *answer = endpoints_error(500, "out of memory");
         return 0;
     }

@@ -101,7 +101,7 @@ struct flags {
     int words, lower_case;
     /* serve */
     const char *host, *cors, *keys, *access_log;
-    int port, grace, max_body, metrics;
+    int port, grace, max_body, max_upload, metrics;
     int needs_key, most_requests, most_characters, most_texts, most_queued, wait, time_limit;
     /* Remaining arguments. */
     char **operands;

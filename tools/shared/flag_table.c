@@ -246,6 +246,8 @@ const struct flag flag_table[] = {
     {"grace", 0, TAKES_SERVE, FLAG_COUNT, FIELD(grace), "SECONDS",
      "time for running requests when a signal stops the server (10)"},
     {"max-body", 0, TAKES_SERVE, FLAG_COUNT, FIELD(max_body), "MB", "maximum size of a request's body (10)"},
+    {"max-upload", 0, TAKES_SERVE, FLAG_COUNT, FIELD(max_upload), "MB",
+     "maximum size of a form with a recording (1024)"},
     {"api-keys", 0, TAKES_SERVE, FLAG_TEXT, FIELD(keys), "FILE",
      "keys of clients, one per line, which a limit of requests per minute may follow (none)"},
     {"require-api-key", 0, TAKES_SERVE, FLAG_SWITCH, FIELD(needs_key), NULL,

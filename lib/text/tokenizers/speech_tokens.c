@@ -68,6 +68,16 @@ const char *clf__speech_code(const char *language)
     return code != NULL ? code : find_code(others, COUNT(others), language);
 }
 
+const char *clf__speech_name(const char *code)
+{
+    for (size_t i = 0; i < COUNT(known); i++) {
+        if (strcmp(known[i].code, code) == 0) {
+            return known[i].name;
+        }
+    }
+    return NULL;
+}
+
 int clf__speech_room(int first, int rows)
 {
     return rows - first - (int)(COUNT(before) + COUNT(behind)) - TIMES;

@@ -16,6 +16,8 @@ int clf__speech_room(int first, int rows);
 /* Returns the code of a language given by code or English name ("fr", "French"), as in openai/whisper; NULL:
  * unknown. */
 const char *clf__speech_code(const char *language);
+/* Returns the English name of a code in lower case; NULL: unknown. */
+const char *clf__speech_name(const char *code);
 /* Adds all special tokens in order of id, with the first `languages` languages. */
 clf_status clf__speech_specials(struct clf__token_list *tokens, int languages);
 

@@ -35,7 +35,7 @@ static json_t *same(const json_t *texts)
 static json_t *translate(const json_t *documents, json_t *(*translator)(const json_t *texts))
 {
     struct html *html;
-    assert_int_equal(html_read(&html, documents, MOST), CLF_OK);
+    assert_int_equal(html_read(&html, documents, MOST, NULL), CLF_OK);
     json_t *translations = translator(html_texts(html)), *result = html_join(html, translations);
     assert_non_null(result);
     assert_int_equal(html_count(html), json_array_size(translations));
@@ -223,7 +223,7 @@ static void test_several(void **state)
     assert_true(json_equal(result, expected));
     json_decref(result);
     struct html *html;
-    assert_int_equal(html_read(&html, documents, 2), CLF_OK);
+    assert_int_equal(html_read(&html, documents, 2, NULL), CLF_OK);
     assert_int_equal(html_count(html), 3);
     assert_int_equal(json_array_size(html_texts(html)), 2);
     html_free(html);
@@ -334,8 +334,8 @@ static void test_random(void **state)
         check(document, document, same);
         json_t *documents = json_pack("[s]", document), *result = translate(documents, marks);
         struct html *before, *after;
-        assert_int_equal(html_read(&before, documents, MOST), CLF_OK);
-        assert_int_equal(html_read(&after, result, MOST), CLF_OK);
+        assert_int_equal(html_read(&before, documents, MOST, NULL), CLF_OK);
+        assert_int_equal(html_read(&after, result, MOST, NULL), CLF_OK);
         json_t *expected = marks(html_texts(before));
         if (!json_equal(html_texts(after), expected)) {
             fail_msg("%s\nbecomes %s", document, json_string_value(json_array_get(result, 0)));
@@ -364,7 +364,7 @@ static double time_repeated(const char *text, size_t bytes, int is_deep)
     clock_t start = clock();
     json_t *documents = json_pack("[s]", document);
     struct html *html;
-    assert_int_equal(html_read(&html, documents, MOST), CLF_OK);
+    assert_int_equal(html_read(&html, documents, MOST, NULL), CLF_OK);
     json_t *result = html_join(html, html_texts(html));
     assert_true(json_equal(result, documents));
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;

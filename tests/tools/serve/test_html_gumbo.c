@@ -70,7 +70,7 @@ static struct letters html_letters(const char *document)
     struct letters letters = {.size = 0};
     struct html *html;
     json_t *documents = json_pack("[s]", document);
-    assert_int_equal(html_read(&html, documents, MOST_BYTES), CLF_OK);
+    assert_int_equal(html_read(&html, documents, MOST_BYTES, NULL), CLF_OK);
     for (size_t i = 0; i < json_array_size(html_texts(html)); i++) {
         add_letters(&letters, json_string_value(json_array_get(html_texts(html), i)));
     }

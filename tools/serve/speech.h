@@ -1,0 +1,79 @@
+/* The speech models of a server, and the transcription of a recording. */
+#ifndef CLF_TOOLS_SERVE_SPEECH_H
+#define CLF_TOOLS_SERVE_SPEECH_H
+
+#include <stdatomic.h>
+
+#include <clformer/clformer.h>
+
+struct speech_models;
+struct speech_model;
+struct service;
+
+/* Adds a model and prepares it for requests; creates the list at the first call. The name is copied, the
+ * model outlives the list. CLF_UNSUPPORTED: it is not a Whisper model. */
+clf_status speech_models_add(struct speech_models **models, const char *name, struct clf_model *model);
+void speech_models_free(struct speech_models *models); /* NULL is ignored */
+
+/* Returns a model by name; NULL: unknown. The first model is the default: without a name, and for whisper-1,
+ * the name that OpenAI's clients send. */
+struct speech_model *speech_models_find(const struct speech_models *models, const char *name);
+/* Returns the model at an index, or NULL after the last. */
+struct speech_model *speech_models_at(const struct speech_models *models, int index);
+const char *speech_model_name(const struct speech_model *model);
+long long speech_model_created(const struct speech_model *model); /* in seconds since 1970 */
+/* Returns 1 for a model that neither translates nor knows other languages than English. */
+int speech_model_is_english_only(const struct speech_model *model);
+
+/* Sets *code to the code of a language that a client names by code ("fr", "pt-BR") or English name, to NULL
+ * for NULL and for "auto". Returns 0 if the language is unknown. */
+int speech_language(const char **code, const char *language);
+/* Returns the English name of a code in lower case; the code itself if it is unknown. */
+const char *speech_language_name(const char *code);
+
+enum { SPEECH_MOST_TEMPERATURES = 128 };
+
+/* A transcription: speech_task_init(), then set the options, then _open(), _begin(), _run() and _end(). */
+struct speech_task {
+    struct service *service;
+    struct speech_model *model;
+    struct clf_transcribe_options options;                          /* without callbacks */
+    void (*segment)(const struct clf_segment *segment, void *user); /* called for each segment, or NULL */
+    void *user;
+    atomic_int is_abandoned; /* 1: _run() ends with CLF_INTERRUPTED */
+    double temperatures[SPEECH_MOST_TEMPERATURES];
+    double seconds; /* duration of the recording; 0 until it is known */
+    struct clf_audio *audio;
+    struct clf_transcriber *transcriber;
+    int has_turn, is_refused;
+    int may_be_refused; /* set by the caller: many waiting requests are a failure with status 429 */
+    char path[64];      /* of the recording, which messages must not show */
+};
+
+/* Sets the options to the defaults of `clformer transcribe`. */
+void speech_task_init(struct speech_task *task, struct service *service, struct speech_model *model);
+/* Decodes at a temperature and, as a fallback, at higher ones up to 1, as --temperature and
+ * --temperature-increment-on-fallback do. Returns 0 for too many temperatures. */
+int speech_task_set_temperature(struct speech_task *task, double first, double increment);
+/* Opens the recording in a file: an audio format, or (is_raw) samples of 16 bits at 16 kHz. */
+clf_status speech_task_open(struct speech_task *task, int file, int is_raw);
+/* Waits for a turn, because each transcription needs device memory, and creates the transcriber. */
+clf_status speech_task_begin(struct speech_task *task);
+/* Runs on a thread with client_set(). */
+clf_status speech_task_run(struct speech_task *task, struct clf_transcript **out);
+/* Detects the language of the first 30 s; the caller frees *code with
+ * clf_string_free(). */
+clf_status speech_task_detect(struct speech_task *task, char **code, double *probability);
+void speech_task_end(struct speech_task *task);
+
+/* Why a transcription failed, for its client. */
+struct speech_failure {
+    unsigned status;   /* HTTP */
+    const char *field; /* the field at fault: "file", "prompt" or "language"; NULL: none */
+    char message[512];
+};
+/* Describes the failure of a function above, directly after it; prints those that the client did not
+ * cause. */
+struct speech_failure speech_task_failure(const struct speech_task *task, clf_status status);
+
+#endif
