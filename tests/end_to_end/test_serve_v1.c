@@ -92,6 +92,69 @@ static void test_sentences(void **state)
     json_decref(answer);
 }
 
+/* Returns the events of a stream as an array; the answer is chunked. */
+static json_t *post_stream(const char *fields)
+{
+    json_t *events = json_array();
+    http_request(&last, shared.port, "POST /v1/translate", JSON_TYPE,
+                 process_format("{%s,\"stream\":true}", fields));
+    assert_int_equal(last.status, 200);
+    assert_non_null(strstr(last.bytes, "\r\nContent-Type: text/event-stream\r\n"));
+    for (const char *rest = last.body; (rest = strstr(rest, "data: ")) != NULL;) {
+        rest += strlen("data: ");
+        json_t *event = json_loads(rest, JSON_DISABLE_EOF_CHECK, NULL);
+        assert_non_null(event);
+        json_array_append_new(events, event);
+    }
+    assert_true(json_array_size(events) > 0);
+    return events;
+}
+
+static const char *text_of(const json_t *events, size_t index, const char *type)
+{
+    const json_t *event = json_array_get(events, index);
+    assert_string_equal(json_string_value(json_object_get(event, "type")), type);
+    return json_string_value(json_object_get(event, "text"));
+}
+
+/* The last event has the answer without a stream. */
+static void check_done(json_t *events, const char *fields)
+{
+    json_t *answer = post(fields, 200), *done = json_array_get(events, json_array_size(events) - 1);
+    assert_string_equal(json_string_value(json_object_get(done, "type")), "done");
+    json_object_del(done, "type");
+    assert_true(json_equal(done, answer));
+    json_decref(answer);
+}
+
+static void test_streams(void **state)
+{
+    (void)state;
+    static const char sentences[] = "\"text\":\"Merci. Oui.\",\"source\":\"fr\",\"target\":\"en\"";
+    json_t *events = post_stream(sentences);
+    assert_int_equal(json_array_size(events), 3);
+    assert_string_equal(text_of(events, 0, "sentence"), "Thanks.");
+    assert_string_equal(text_of(events, 1, "sentence"), "Yes.");
+    check_done(events, sentences);
+    json_decref(events);
+    static const char whole[] =
+        "\"text\":\"Je suis étudiant.\",\"source\":\"fr\",\"target\":\"en\",\"beam\":1,"
+        "\"sentences\":false";
+    events = post_stream(whole);
+    assert_true(json_array_size(events) > 2);
+    char *joined = process_format("%s", "");
+    for (size_t i = 0; i + 1 < json_array_size(events); i++) {
+        joined = process_format("%s%s", joined, text_of(events, i, "delta"));
+    }
+    assert_string_equal(joined, "I'm a student.");
+    check_done(events, whole);
+    json_decref(events);
+    events = post_stream("\"text\":\"a\",\"beam\":2,\"n_best\":3,\"source\":\"fr\",\"target\":\"en\"");
+    assert_non_null(
+        strstr(json_string_value(json_object_get(json_array_get(events, 0), "error")), "out of range"));
+    json_decref(events);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -116,6 +179,8 @@ static void test_errors(void **state)
         {"\"text\":\"a\",\"n_best\":2,\"sentences\":true," PAIR, "n_best: requires a text of one sentence"},
         {"\"text\":\"a\",\"sentences\":1," PAIR, "sentences: must be true or false"},
         {"\"text\":\"a\",\"prefix\":[\"b\"]," PAIR, "prefix: must have the shape of text"},
+        {"\"text\":[\"a\"],\"stream\":true," PAIR, "stream: requires a single text"},
+        {"\"text\":\"a\",\"stream\":1," PAIR, "stream: must be true or false"},
         {"\"text\":[\"a\"],\"prefix\":[\"b\",\"c\"]," PAIR, "prefix: must have the shape of text"},
         {"\"text\":\"a\",\"alignment_layer\":99," PAIR, "alignment"},
     };
@@ -155,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_equal_to_command, support_teardown),
         cmocka_unit_test_teardown(test_sentences, support_teardown),
+        cmocka_unit_test_teardown(test_streams, support_teardown),
         cmocka_unit_test_teardown(test_errors, support_teardown),
     };
     return cmocka_run_group_tests(tests, start_shared, stop_shared);

@@ -197,11 +197,13 @@ static struct answer run(struct service *service, const struct deepl_request *re
 {
     json_t *translated = NULL;
     int64_t tokens = texts_estimate_tokens(request->texts);
-    if (!gate_enter(service->gate, tokens, service->limits.wait, service->request_is_over)) {
-        return failure_at_gate(service, 504); /* Weblate reads this API, too: see translate_request.c */
+    struct answer answer;
+    /* After status 503 or 429, Weblate does not use a server for half an hour. */
+    if (!service_enter(service, tokens, 504, &answer)) {
+        return answer;
     }
     clf_status status = translate(&translated, request);
-    gate_leave(service->gate, tokens);
+    service_leave(service, tokens);
     if (status != CLF_OK) {
         return failure_answer(service, status);
     }

@@ -1,5 +1,6 @@
 #include "serve/failures.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "serve/client.h"
@@ -23,10 +24,19 @@ struct answer failure_answer(const struct service *service, clf_status status)
     return endpoints_error(500, "The translation failed; the server's log has the reason");
 }
 
-struct answer failure_at_gate(const struct service *service, unsigned busy)
+int service_enter(struct service *service, int64_t tokens, unsigned busy, struct answer *answer)
 {
-    if (client_is_gone() || client_is_late() || atomic_load(&service->is_stopping)) {
-        return failure_answer(service, CLF_INTERRUPTED);
+    const struct gate_wait wait = {service->limits.wait, INT_MAX, service->request_is_over, NULL};
+    enum gate_result result = gate_enter(service->gate, tokens, &wait);
+    if (result == GATE_IS_BUSY) {
+        *answer = endpoints_error(busy, "The server is busy; try again later");
+    } else if (result == GATE_IS_OVER) {
+        *answer = failure_answer(service, CLF_INTERRUPTED);
     }
-    return endpoints_error(busy, "The server is busy; try again later");
+    return result == GATE_ENTERED;
+}
+
+void service_leave(struct service *service, int64_t tokens)
+{
+    gate_leave(service->gate, tokens);
 }

@@ -1,4 +1,4 @@
-/* The answers to requests that fail after their checks. */
+/* What requests do after their checks: wait at the gate, and answer failures. */
 #ifndef CLF_TOOLS_SERVE_FAILURES_H
 #define CLF_TOOLS_SERVE_FAILURES_H
 
@@ -8,7 +8,10 @@
  * gone, the server is stopping or the time is over. Other reasons go to the log only. */
 struct answer failure_answer(const struct service *service, clf_status status);
 
-/* The answer to a request that the gate did not accept; `busy` is the status if it has waited long enough. */
-struct answer failure_at_gate(const struct service *service, unsigned busy);
+/* Waits at the gate. Returns 1, after which service_leave() is due, or 0 after setting the answer.
+ *
+ * @param busy status of the answer after `--wait` seconds. */
+int service_enter(struct service *service, int64_t tokens, unsigned busy, struct answer *answer);
+void service_leave(struct service *service, int64_t tokens);
 
 #endif

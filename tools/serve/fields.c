@@ -188,6 +188,7 @@ static void read_key(struct fields *fields, struct MHD_Connection *connection)
 struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size)
 {
     struct fields fields = read_fields(connection, body, size);
+    fields.connection = connection;
     client_address(fields.address, sizeof fields.address, connection);
     read_key(&fields, connection);
     return fields;

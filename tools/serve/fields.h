@@ -10,7 +10,8 @@
 #include "serve/clients.h"
 
 struct fields {
-    json_t *object; /* owned; the values of a form are strings */
+    struct MHD_Connection *connection; /* of the request */
+    json_t *object;                    /* owned; the values of a form are strings */
     int is_json;
     const char *problem;                /* message for the client: the body is not usable; NULL: none */
     char address[CLIENT_ADDRESS_BYTES]; /* of the client */

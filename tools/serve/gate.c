@@ -17,10 +17,10 @@ struct waiter {
 struct gate {
     pthread_mutex_t lock;   /* guards the members below */
     pthread_cond_t changed; /* work has ended, or the first waiter is another one */
-    int64_t most, tokens;
+    int64_t most, work;
     struct waiter *first, **end;
     int waiting;
-    int most_requests, requests; /* accepted and waiting */
+    int most_requests, requests; /* that run or wait */
 };
 
 clf_status gate_create(struct gate **out, int64_t most, int most_requests)
@@ -80,45 +80,47 @@ static void wait_a_moment(struct gate *gate)
     pthread_cond_timedwait(&gate->changed, &gate->lock, &until);
 }
 
-int gate_enter(struct gate *gate, int64_t tokens, double seconds, int (*interrupted)(void *payload))
+enum gate_result gate_enter(struct gate *gate, int64_t work, const struct gate_wait *wait)
 {
     struct waiter waiter;
-    double end = clf__seconds() + seconds;
+    enum gate_result result = GATE_ENTERED;
+    double end = clf__seconds() + wait->seconds;
     pthread_mutex_lock(&gate->lock);
-    if (gate->requests >= gate->most_requests) {
+    if (gate->waiting > wait->most_waiting || gate->requests >= gate->most_requests) {
         pthread_mutex_unlock(&gate->lock);
-        return 0;
+        return GATE_IS_BUSY;
     }
     gate->requests++;
     add_waiter(gate, &waiter);
-    int enters = 0, is_over = 0;
-    while (!enters && !is_over) {
-        enters = gate->first == &waiter && (gate->tokens == 0 || tokens <= gate->most - gate->tokens);
-        is_over = !enters && (clf__seconds() >= end || interrupted(NULL));
-        if (!enters && !is_over) {
+    while (result == GATE_ENTERED &&
+           (gate->first != &waiter || (gate->work > 0 && work > gate->most - gate->work))) {
+        result = wait->interrupted(wait->user) ? GATE_IS_OVER
+                 : clf__seconds() >= end       ? GATE_IS_BUSY
+                                               : GATE_ENTERED;
+        if (result == GATE_ENTERED) {
             wait_a_moment(gate);
         }
     }
-    gate->tokens += enters ? tokens : 0;
-    gate->requests -= !enters;
+    gate->work += result == GATE_ENTERED ? work : 0;
+    gate->requests -= result != GATE_ENTERED;
     remove_waiter(gate, &waiter);
     pthread_mutex_unlock(&gate->lock);
-    return enters;
+    return result;
 }
 
-void gate_leave(struct gate *gate, int64_t tokens)
+void gate_leave(struct gate *gate, int64_t work)
 {
     pthread_mutex_lock(&gate->lock);
-    gate->tokens -= tokens;
+    gate->work -= work;
     gate->requests--;
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
 }
 
-void gate_read(int64_t *tokens, int *waiting, struct gate *gate)
+void gate_read(int64_t *work, int *waiting, struct gate *gate)
 {
     pthread_mutex_lock(&gate->lock);
-    *tokens = gate->tokens;
+    *work = gate->work;
     *waiting = gate->waiting;
     pthread_mutex_unlock(&gate->lock);
 }

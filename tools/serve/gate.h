@@ -1,5 +1,5 @@
-/* Bounds the work that is accepted at the same time, in tokens; further requests wait in order of arrival.
- * Any number of threads may call these functions. */
+/* Bounds the work that runs at the same time; further requests wait in order of arrival. Any number of
+ * threads may call these functions. */
 #ifndef CLF_TOOLS_SERVE_GATE_H
 #define CLF_TOOLS_SERVE_GATE_H
 
@@ -9,19 +9,29 @@
 
 struct gate;
 
-/* @param most tokens, at least 1; work that exceeds it on its own is accepted if there is no other.
- * @param most_requests accepted and waiting requests; further ones are refused at once. */
+/* @param most work, in any unit, at least 1; a request that exceeds it on its own enters when no other runs.
+ * @param most_requests the number of requests that run or wait, at least 1; a further one is refused at once.
+ */
 clf_status gate_create(struct gate **out, int64_t most, int most_requests);
-void gate_free(struct gate *gate);
+void gate_free(struct gate *gate); /* NULL is ignored */
 
-/* Waits at most `seconds` until the work is accepted. Returns 1, or 0 without it; then no call of
- * gate_leave() is due.
- *
- * @param interrupted polled every 50 ms; non-zero ends the wait. */
-int gate_enter(struct gate *gate, int64_t tokens, double seconds, int (*interrupted)(void *payload));
-void gate_leave(struct gate *gate, int64_t tokens);
+/* How long a request waits. */
+struct gate_wait {
+    double seconds;                 /* may be INFINITY */
+    int most_waiting;               /* a request is refused at once while more requests wait */
+    int (*interrupted)(void *user); /* polled every 50 ms; non-zero ends the wait */
+    void *user;
+};
 
-/* Returns the accepted tokens and the number of waiting requests. */
-void gate_read(int64_t *tokens, int *waiting, struct gate *gate);
+enum gate_result {
+    GATE_ENTERED = 0, /* call gate_leave() when the work is done */
+    GATE_IS_BUSY = 1, /* the time is over, or too many requests run or wait */
+    GATE_IS_OVER = 2, /* interrupted */
+};
+enum gate_result gate_enter(struct gate *gate, int64_t work, const struct gate_wait *wait);
+void gate_leave(struct gate *gate, int64_t work);
+
+/* Returns the work that runs, and the number of waiting requests. */
+void gate_read(int64_t *work, int *waiting, struct gate *gate);
 
 #endif

@@ -17,13 +17,15 @@
 static const char help[] =
     "Usage: clformer serve -m [NAME=][SRC-TGT:]MODEL [-m ...] [FLAGS]\n"
     "\n"
-    "Translates over HTTP with the API of LibreTranslate. The requests of all clients share batches.\n"
-    "SRC-TGT are the languages of a model that does not name them, or the only languages to serve. With\n"
-    "several models, each pair of languages has the model that translates it, or else models in turn: fr-en\n"
-    "and en-de together also translate fr to de. NAME is the model's name in the answers.\n"
+    "Translates over HTTP with the APIs of LibreTranslate (/translate) and DeepL (/v2/translate), and with "
+    "all\n"
+    "options (/v1/translate). With a Whisper model, transcribes recordings with the APIs of OpenAI\n"
+    "(/v1/audio/transcriptions), whisper.cpp's server (/inference) and whisper-asr-webservice (/asr). The\n"
+    "address is that of a web page for texts, text files and recordings.\n"
     "\n"
-    "With a Whisper model, transcribes recordings with the APIs of OpenAI (/v1/audio/transcriptions),\n"
-    "whisper.cpp's server (/inference) and whisper-asr-webservice (/asr).\n"
+    "SRC-TGT are the languages of a model that does not name them, or the only languages to serve. With\n"
+    "several models, each pair of languages is translated by the model that has it, or else by several in\n"
+    "sequence: fr-en and en-de together also translate fr to de. NAME is the model's name in answers.\n"
     "\n"
     "Example:\n"
     "  $ clformer serve -m fr-en:opus-mt-fr-en --port 5000\n"
@@ -33,11 +35,8 @@ static const char help[] =
     "  $ clformer serve -m whisper-small\n"
     "  $ curl http://127.0.0.1:5000/v1/audio/transcriptions -F file=@talk.mp3 -F response_format=srt\n"
     "\n"
-    "The web page at http://127.0.0.1:5000 translates texts and text files.\n"
-    "\n"
-    "Also GET /languages, /frontend/settings, /health and /ready. On SIGTERM the server stops accepting\n"
-    "connections, finishes the running requests and exits with status 0. There is no encryption and no\n"
-    "password: use a proxy to serve other machines.\n";
+    "On SIGTERM the server stops accepting connections, finishes the running requests and exits with\n"
+    "status 0. There is no encryption: use a proxy to serve other machines.\n";
 
 #ifdef CLF_HAS_SERVER
 
@@ -210,7 +209,7 @@ int verb_serve(int argc, char **argv)
 {
     struct serving serving = {.listening = -1};
     int status = flags_parse(&serving.flags, argc, argv,
-                             TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE | TAKES_JSON, help);
+                             TAKES_MODELS | TAKES_DEVICES | TAKES_SEARCH | TAKES_SERVE | TAKES_JSON, help);
     if (status < 0) {
         status = flags_operands(&serving.flags, 0, 0, "serve takes only flags");
     }
@@ -222,8 +221,8 @@ int verb_serve(int argc, char **argv)
 int verb_serve(int argc, char **argv)
 {
     struct flags flags;
-    int status =
-        flags_parse(&flags, argc, argv, TAKES_MODELS | TAKES_DEVICES | TAKES_SERVE | TAKES_JSON, help);
+    int status = flags_parse(&flags, argc, argv,
+                             TAKES_MODELS | TAKES_DEVICES | TAKES_SEARCH | TAKES_SERVE | TAKES_JSON, help);
     if (status >= 0) {
         return status;
     }

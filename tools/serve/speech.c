@@ -11,9 +11,15 @@
 #include "base/status.h"
 #include "serve/client.h"
 #include "serve/endpoints.h"
-#include "serve/turns.h"
+#include "serve/gate.h"
 #include "text/tokenizers/speech_tokens.h"
 #include "transcribe/detect.h"
+
+/* One transcription runs while the next ones read their recordings; more would only need more device memory.
+ */
+enum { MOST_RUNNING = 4 };
+/* Requests that wait before another one is refused, if its API has an answer that clients retry. */
+enum { MOST_WAITING = 128 };
 
 struct speech_model {
     struct speech_model *next;
@@ -21,7 +27,7 @@ struct speech_model {
     char *name;
     long long created;
     int is_english_only;
-    struct turns turns;
+    struct gate *gate;
 };
 
 struct speech_models {
@@ -30,7 +36,7 @@ struct speech_models {
 
 static void free_model(struct speech_model *model)
 {
-    turns_destroy(&model->turns);
+    gate_free(model->gate);
     free(model->name);
     free(model);
 }
@@ -60,12 +66,12 @@ clf_status speech_models_add(struct speech_models **models, const char *name, st
         *models = calloc(1, sizeof **models);
     }
     if (added != NULL) {
-        turns_init(&added->turns);
         added->name = strdup(name);
         added->model = model;
         added->created = (long long)time(NULL);
     }
-    if (added == NULL || *models == NULL || added->name == NULL) {
+    if (added == NULL || *models == NULL || added->name == NULL ||
+        gate_create(&added->gate, MOST_RUNNING, INT_MAX) != CLF_OK) {
         if (added != NULL) {
             free_model(added);
         }
@@ -217,10 +223,11 @@ clf_status speech_task_begin(struct speech_task *task)
     task->options.progress = keep_seconds;
     task->options.segment = task->segment != NULL ? pass_segment : NULL;
     task->options.payload = task;
-    int most = task->may_be_refused ? TURNS_MOST_WAITING : INT_MAX;
-    enum turn_result turn = turns_wait(&task->model->turns, most, interrupted, task);
-    task->has_turn = turn == TURN_BEGINS;
-    task->is_refused = turn == TURN_IS_REFUSED;
+    const struct gate_wait wait = {INFINITY, task->may_be_refused ? MOST_WAITING : INT_MAX, interrupted,
+                                   task};
+    enum gate_result result = gate_enter(task->model->gate, 1, &wait);
+    task->has_turn = result == GATE_ENTERED;
+    task->is_refused = result == GATE_IS_BUSY;
     if (!task->has_turn) {
         return clf__fail(CLF_INTERRUPTED, "interrupted by the caller");
     }
@@ -254,7 +261,7 @@ void speech_task_end(struct speech_task *task)
     clf_transcriber_free(task->transcriber);
     clf_audio_free(task->audio);
     if (task->has_turn) {
-        turns_leave(&task->model->turns);
+        gate_leave(task->model->gate, 1);
     }
     task->transcriber = NULL;
     task->audio = NULL;

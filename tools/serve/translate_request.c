@@ -247,12 +247,13 @@ static struct answer run(struct service *service, const struct translation_reque
 {
     json_t *best = NULL, *others = NULL;
     int64_t tokens = texts_estimate_tokens(contents(request));
-    if (!gate_enter(service->gate, tokens, service->limits.wait, service->request_is_over)) {
-        return failure_at_gate(service,
-                               504); /* after 503 or 429, Weblate ignores a server for half an hour */
+    struct answer answer;
+    /* After status 503 or 429, Weblate does not use a server for half an hour. */
+    if (!service_enter(service, tokens, 504, &answer)) {
+        return answer;
     }
     clf_status status = translate_texts(&best, &others, request);
-    gate_leave(service->gate, tokens);
+    service_leave(service, tokens);
     if (status != CLF_OK) {
         json_decref(best);
         return failure_answer(service, status);
@@ -264,7 +265,7 @@ static struct answer run(struct service *service, const struct translation_reque
     if (object != NULL && others != NULL) {
         json_object_set_new(object, "alternatives", shaped(request, others));
     }
-    struct answer answer = {
+    answer = (struct answer){
         .status = 200, .text = object != NULL ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS) : NULL};
     json_decref(object);
     json_decref(others);

@@ -176,6 +176,20 @@ static int read_sentences(struct v1_request *request, const struct fields *field
     return 0;
 }
 
+static int read_stream(struct v1_request *request, const struct fields *fields, struct answer *answer)
+{
+    const json_t *value = json_object_get(fields->object, "stream");
+    request->is_streamed = json_is_true(value);
+    if (value != NULL && !json_is_null(value) && !json_is_boolean(value)) {
+        *answer = endpoints_error(400, "stream: must be true or false");
+    } else if (request->is_streamed && request->is_array) {
+        *answer = endpoints_error(400, "stream: requires a single text");
+    } else {
+        return 1;
+    }
+    return 0;
+}
+
 static const struct language *read_language(const struct service *service, const struct fields *fields,
                                             const char *name, struct answer *answer)
 {
@@ -235,7 +249,7 @@ int v1_request_read(struct v1_request *out, struct service *service, const struc
         !out->options.sample) {
         out->options.beam = wanted;
     }
-    return read_sentences(out, fields, answer);
+    return read_sentences(out, fields, answer) && read_stream(out, fields, answer);
 }
 
 void v1_request_free(struct v1_request *request)

@@ -12,7 +12,8 @@ struct v1_request {
     const struct language *source, *target;
     double confidence; /* of a detected source, 0 to 100; NaN: the client set the source */
     struct route route;
-    int sentences; /* 1: texts are split into sentences, which are part of the answer */
+    int sentences;   /* 1: texts are split into sentences, which are part of the answer */
+    int is_streamed; /* 1: the answer is a stream of events */
     struct clf_translate_options options; /* of the last hop */
 };
 
