@@ -13,10 +13,10 @@ for name in ("DATA", "CONFIG", "CACHE"):
 
 import argostranslate.sbd  # noqa: E402
 import libretranslate.init  # noqa: E402
-import libretranslate.main  # noqa: E402
+from libretranslate.main import main  # noqa: E402
 
 argostranslate.sbd.MiniSBDSentencizer.split_sentences = lambda self, text: [text]
 libretranslate.init.boot = lambda *arguments: None  # would look for packages on the network
 os.chdir(folder.parent)  # it writes a database
 sys.argv = ["libretranslate", "--host", "127.0.0.1", "--port", port, "--disable-web-ui"]
-libretranslate.main.main()
+main()

@@ -111,9 +111,9 @@ def transcription_requests(path, folder):
     for start in range(0, len(data) - size + 1, size):
         write_recording(folder / "part.wav", data[start:start + size])
         sound = (folder / "part.wav").read_bytes()
-        body = b"".join(
-            b"--limit\r\nContent-Disposition: form-data; name=\"%s\"%s\r\n\r\n%s\r\n" % part for part in
-            ((b"model", b"", b"whisper-1"), (b"language", b"", b"en"), (b"file", b"; filename=\"part.wav\"", sound))) + b"--limit--\r\n"
+        parts = ((b"model", b"", b"whisper-1"), (b"language", b"", b"en"), (b"file", b"; filename=\"part.wav\"", sound))
+        body = b"".join(b"--limit\r\nContent-Disposition: form-data; name=\"%s\"%s\r\n\r\n%s\r\n" % part for part in parts)
+        body += b"--limit--\r\n"
         requests.append(Request("/v1/audio/transcriptions", "multipart/form-data; boundary=limit", body, "text"))
     if not requests:
         raise Failure(f"{path}: is shorter than {SPEECH_SECONDS} s")

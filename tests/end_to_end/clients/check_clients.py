@@ -46,8 +46,8 @@ def equal(found, expected):
 
 def test_curl():
     def curl(path, *words):
-        return json.loads(subprocess.run(["curl", "--silent", "--show-error", "--fail-with-body", "--max-time", "60", ADDRESS + path, *words],
-                                         capture_output=True, text=True, check=False).stdout)
+        words = ["curl", "--silent", "--show-error", "--fail-with-body", "--max-time", "60", ADDRESS + path, *words]
+        return json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout)
     fields = ["-d", "source=fr", "-d", "target=en"]
     expected = {"translatedText": TRANSLATIONS[0]}
     equal(curl("/translate", "--data-urlencode", f"q={LINES[0]}", *fields), expected)
@@ -104,8 +104,8 @@ def test_mastodon():
     session.headers["User-Agent"] = "Mastodon/4.5"
     assert "en" in {one["code"]: one["targets"] for one in session.get(ADDRESS + "/languages", timeout=20).json()}["fr"]
     smile = '<span translate="no">:smile:</span>'
-    fields = {"q": [f"<p>Merci beaucoup. {smile}</p>", "", "<p>Merci. <code>a &amp;&lt; b</code></p>"], "source": "fr", "target": "en", "format": "html",
-              "api_key": None}
+    fields = {"q": [f"<p>Merci beaucoup. {smile}</p>", "", "<p>Merci. <code>a &amp;&lt; b</code></p>"], "source": "fr",
+              "target": "en", "format": "html", "api_key": None}
     answer = session.post(ADDRESS + "/translate", json=fields, timeout=20)
     if answer.status_code == 400 and answer.json() == {"error": "html format is not supported"}:
         print(" (built without HTML)", end="")
