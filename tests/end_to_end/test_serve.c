@@ -12,6 +12,12 @@
 
 #ifdef CLF_HAS_SERVER
 
+#ifdef CLF_HAS_HTML
+#define FILE_KINDS "\".txt\",\".html\""
+#else
+#define FILE_KINDS "\".txt\""
+#endif
+
 static struct http_server shared; /* of most tests */
 static struct http_answer last;
 
@@ -256,10 +262,10 @@ static void test_endpoints(void **state)
           "[{\"code\":\"en\",\"name\":\"English\",\"targets\":[\"en\"]},"
           "{\"code\":\"fr\",\"name\":\"French\",\"targets\":[\"en\",\"fr\"]}]");
     check("GET /frontend/settings", "", "", 200,
-          "{\"apiKeys\":false,\"charLimit\":-1,\"filesTranslation\":false,\"frontendTimeout\":500,"
+          "{\"apiKeys\":false,\"charLimit\":-1,\"filesTranslation\":true,\"frontendTimeout\":500,"
           "\"keyRequired\":false,\"language\":{\"source\":{\"code\":\"auto\",\"name\":\"Auto Detect\"},"
           "\"target\":{\"code\":\"en\",\"name\":\"English\"}},\"suggestions\":false,\"supportedFilesFormat\":"
-          "[]}");
+          "[" FILE_KINDS "]}");
     check("GET /health", "", "", 200, "{\"status\":\"ok\"}");
     check("GET /ready", "", "", 200, "{\"status\":\"ready\"}");
     check("HEAD /languages", "", "", 200, "");

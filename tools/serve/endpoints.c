@@ -8,6 +8,7 @@
 #include "serve/deepl.h"
 #include "serve/detection.h"
 #include "serve/detector.h"
+#include "serve/file_request.h"
 #include "serve/page.h"
 #include "serve/speech_routes.h"
 #include "serve/translate_request.h"
@@ -60,13 +61,13 @@ static struct answer get_settings(struct service *service, const struct fields *
     source = source != NULL ? source : &none;
     target = target != NULL ? target : &none;
     int characters = service->limits.characters > 0 ? service->limits.characters : -1;
-    return answer_with(200, json_pack("{s:b, s:i, s:b, s:i, s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}, s:b, s:[]}",
-                                      "apiKeys", clients_have_keys(service->clients), "charLimit", characters,
-                                      "filesTranslation", 0, "frontendTimeout", 500, "keyRequired",
-                                      clients_need_keys(service->clients), "language", "source", "code",
-                                      has_auto ? "auto" : source->code, "name",
-                                      has_auto ? "Auto Detect" : source->name, "target", "code", target->code,
-                                      "name", target->name, "suggestions", 0, "supportedFilesFormat"));
+    return answer_with(
+        200, json_pack("{s:b, s:i, s:b, s:i, s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}, s:b, s:o}", "apiKeys",
+                       clients_have_keys(service->clients), "charLimit", characters, "filesTranslation", 1,
+                       "frontendTimeout", 500, "keyRequired", clients_need_keys(service->clients), "language",
+                       "source", "code", has_auto ? "auto" : source->code, "name",
+                       has_auto ? "Auto Detect" : source->name, "target", "code", target->code, "name",
+                       target->name, "suggestions", 0, "supportedFilesFormat", file_extensions()));
 }
 
 static struct answer get_health(struct service *service, const struct fields *fields)
@@ -92,12 +93,21 @@ static struct answer get_metrics(struct service *service, const struct fields *f
 
 typedef struct answer endpoint(struct service *service, const struct fields *fields);
 
-static const struct {
-    const char *path;
+static struct answer suggest(struct service *service, const struct fields *fields)
+{
+    (void)service, (void)fields;
+    return endpoints_error(403, "Suggestions are disabled on this server.");
+}
+
+static const struct endpoint_route {
+    const char *path;     /* with a slash at its end: the path continues */
     endpoint *get, *post; /* NULL: the method is not allowed */
 } routes[] = {
     {"/translate", NULL, translate_request},
     {"/detect", NULL, detect_request},
+    {"/translate_file", NULL, file_translate},
+    {"/download_file/", file_download, NULL},
+    {"/suggest", NULL, suggest},
     {"/languages", get_languages, NULL},
     {"/frontend/settings", get_settings, NULL},
     {"/health", get_health, NULL},
@@ -110,10 +120,25 @@ static const struct {
     {"/v3/languages", deepl_languages_v3, NULL},
 };
 
+/* Returns the route of a path, or NULL. */
+static const struct endpoint_route *find_route(const char **rest, const char *path)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        size_t size = strlen(routes[i].path);
+        int continues = routes[i].path[size - 1] == '/';
+        *rest = path + size;
+        if (continues ? strncmp(path, routes[i].path, size) == 0 : strcmp(path, routes[i].path) == 0) {
+            return &routes[i];
+        }
+    }
+    return NULL;
+}
+
 static struct answer call(struct service *service, struct MHD_Connection *connection, endpoint *called,
-                          const char *body, size_t size)
+                          const char *rest, const char *body, size_t size)
 {
     struct fields fields = fields_read(connection, body, size);
+    fields.rest = rest;
     struct answer answer =
         fields.problem != NULL ? endpoints_error(400, "%s", fields.problem) : called(service, &fields);
     fields_free(&fields);
@@ -138,42 +163,38 @@ static struct answer get_file(const struct page_file *file, struct MHD_Connectio
 
 const char *endpoints_name(const char *path)
 {
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (strcmp(path, routes[i].path) == 0) {
-            return routes[i].path;
-        }
-    }
     const char *rest;
-    const struct speech_route *route = speech_route_find(path, &rest);
-    return route != NULL ? speech_route_name(route) : page_find(path) != NULL ? "/" : "other";
+    const struct endpoint_route *own = find_route(&rest, path);
+    const struct speech_route *speech = own == NULL ? speech_route_find(path, &rest) : NULL;
+    return own != NULL               ? own->path
+           : speech != NULL          ? speech_route_name(speech)
+           : page_find(path) != NULL ? "/"
+                                     : "other";
 }
 
 struct answer endpoints_answer(struct service *service, struct MHD_Connection *connection, const char *method,
                                const char *path, const char *body, size_t size)
 {
     const struct page_file *file = page_find(path);
+    const char *rest;
+    const struct endpoint_route *route = file == NULL ? find_route(&rest, path) : NULL;
     if (file != NULL) {
         return get_file(file, connection, method);
     }
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (strcmp(path, routes[i].path) != 0 || (routes[i].get == get_metrics && service->metrics == NULL)) {
-            continue;
-        }
-        int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-        if (routes[i].get != NULL && is_get) {
-            return call(service, connection, routes[i].get, body, size);
-        }
-        if (routes[i].post != NULL && strcmp(method, "POST") == 0) {
-            return call(service, connection, routes[i].post, body, size);
-        }
-        if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */
-            return (struct answer){.status = 200, .text = strdup("")};
-        }
-        struct answer answer = endpoints_error(405, "Method Not Allowed");
-        answer.allow = routes[i].get == NULL    ? "POST"
-                       : routes[i].post == NULL ? "GET, HEAD"
-                                                : "GET, HEAD, POST";
-        return answer;
+    if (route == NULL || (route->get == get_metrics && service->metrics == NULL)) {
+        return endpoints_error(404, "Not Found");
     }
-    return endpoints_error(404, "Not Found");
+    int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    if (route->get != NULL && is_get) {
+        return call(service, connection, route->get, rest, body, size);
+    }
+    if (route->post != NULL && strcmp(method, "POST") == 0) {
+        return call(service, connection, route->post, rest, body, size);
+    }
+    if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */
+        return (struct answer){.status = 200, .text = strdup("")};
+    }
+    struct answer answer = endpoints_error(405, "Method Not Allowed");
+    answer.allow = route->get == NULL ? "POST" : route->post == NULL ? "GET, HEAD" : "GET, HEAD, POST";
+    return answer;
 }

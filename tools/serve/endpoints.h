@@ -7,6 +7,7 @@
 #include "serve/access_log.h"
 #include "serve/clients.h"
 #include "serve/fields.h"
+#include "serve/files.h"
 #include "serve/gate.h"
 #include "serve/metrics.h"
 #include "serve/routes.h"
@@ -19,6 +20,7 @@ struct service {
     const char *cors;        /* origin whose web pages may use the server; "*": all; NULL: none */
     struct clients *clients;
     struct gate *gate;
+    struct files *files;                  /* translated files */
     int (*request_is_over)(void *unused); /* asks about the request of this thread */
     struct access_log *log;               /* NULL: none */
     struct speech_models *speech;         /* NULL: none */

@@ -43,7 +43,10 @@ struct fields fields_parse_json(const char *body, size_t size)
 struct form {
     json_t *object;
     char *name, *value; /* field whose value arrives in parts; NULL: none */
+    char *value_file;   /* its file name; NULL: it is no file */
     size_t size;
+    char *file_name, *file; /* the first file of the field "file" */
+    size_t file_size;
     int failed;
 };
 
@@ -97,17 +100,30 @@ static size_t unify_breaks(char *text, size_t size)
     return kept - (kept > 0 && text[kept - 1] == '\n');
 }
 
+static void keep_file(struct form *form)
+{
+    if (strcmp(form->name, "file") == 0 && form->file == NULL && form->value != NULL) {
+        form->file = form->value;
+        form->file_name = form->value_file;
+        form->file_size = form->size;
+        form->value = form->value_file = NULL;
+    }
+}
+
 /* Adds the field whose parts have arrived. */
 static void end_value(struct form *form)
 {
-    if (form->name != NULL) {
+    if (form->name != NULL && form->value_file != NULL) {
+        keep_file(form);
+    } else if (form->name != NULL) {
         int is_text = strcmp(form->name, "q") == 0;
         size_t size = is_text ? unify_breaks(form->value, form->size) : form->size;
         add_field(form, form->name, form->value, size);
     }
     free(form->name);
     free(form->value);
-    form->name = form->value = NULL;
+    free(form->value_file);
+    form->name = form->value = form->value_file = NULL;
     form->size = 0;
 }
 
@@ -117,10 +133,11 @@ static enum MHD_Result take_part(void *user, enum MHD_ValueKind kind, const char
                                  size_t size)
 {
     struct form *form = user;
-    (void)kind, (void)filename, (void)type, (void)encoding;
+    (void)kind, (void)type, (void)encoding;
     if (offset == 0) {
         end_value(form);
         form->name = strdup(key != NULL ? key : "");
+        form->value_file = filename != NULL ? strdup(filename) : NULL;
     }
     char *grown = form->name != NULL ? realloc(form->value, form->size + size + 1) : NULL;
     if (grown == NULL) {
@@ -168,7 +185,11 @@ static struct fields read_fields(struct MHD_Connection *connection, const char *
     if (!form.failed && size > 0) {
         read_form(&form, connection, body, size);
     }
-    return (struct fields){.object = form.object, .problem = form.failed ? not_understood : NULL};
+    return (struct fields){.object = form.object,
+                           .problem = form.failed ? not_understood : NULL,
+                           .file_name = form.file_name,
+                           .file = form.file,
+                           .file_size = form.file_size};
 }
 
 static void read_key(struct fields *fields, struct MHD_Connection *connection)
@@ -197,5 +218,7 @@ struct fields fields_read(struct MHD_Connection *connection, const char *body, s
 void fields_free(struct fields *fields)
 {
     json_decref(fields->object);
+    free(fields->file_name);
+    free(fields->file);
     *fields = (struct fields){.object = NULL};
 }

@@ -13,7 +13,10 @@ struct fields {
     struct MHD_Connection *connection; /* of the request */
     json_t *object;                    /* owned; the values of a form are strings */
     int is_json;
-    const char *problem;                /* message for the client: the body is not usable; NULL: none */
+    const char *rest;       /* the path after that of the endpoint; borrowed */
+    const char *problem;    /* message for the client: the body is not usable; NULL: none */
+    char *file_name, *file; /* owned; (file_size) the uploaded file of the field "file", or NULL */
+    size_t file_size;
     char address[CLIENT_ADDRESS_BYTES]; /* of the client */
     char key[CLIENT_KEY_BYTES +
              1]; /* of the header Authorization, or else of the field api_key or auth_key; "" */

@@ -154,6 +154,7 @@ static clf_status create_service(struct service *service, const struct flags *fl
     CLF__TRY(
         clients_create(&service->clients, flags->keys, flags->needs_key, chosen(flags->most_requests, 0)));
     CLF__TRY(gate_create(&service->gate, queue, SERVER_MOST_REQUESTS));
+    CLF__TRY(files_create(&service->files));
     if (flags->access_log != NULL || flags->verbose || flags->json) {
         CLF__TRY(access_log_open(&service->log, flags->access_log, flags->json));
     }
@@ -167,6 +168,7 @@ static void free_service(struct service *service)
 {
     metrics_free(service->metrics);
     access_log_close(service->log);
+    files_free(service->files);
     gate_free(service->gate);
     clients_free(service->clients);
 }

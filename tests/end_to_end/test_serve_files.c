@@ -1,0 +1,146 @@
+/* `clformer serve`: files are translated as the same text is, and can be downloaded. */
+#include "support/support.h"
+
+#ifdef CLF_HAS_SERVER
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "support/http.h"
+
+static struct http_server shared;
+static struct http_answer last;
+
+#define BOUNDARY "x0123456789"
+#define FORM     "multipart/form-data; boundary=" BOUNDARY
+
+static char *field(const char *name, const char *value)
+{
+    return process_format("--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n", name,
+                          value);
+}
+
+/* Sends a file whose text has no NUL; returns the path of its translation. */
+static char *upload(const char *name, const char *text, int status)
+{
+    const char *file =
+        process_format("--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n"
+                       "Content-Type: application/octet-stream\r\n\r\n%s\r\n",
+                       name, text);
+    http_request(
+        &last, shared.port, "POST /translate_file", FORM,
+        process_format("%s%s%s--" BOUNDARY "--\r\n", field("source", "fr"), file, field("target", "en")));
+    if (last.status != status) {
+        fail_msg("%s: %d %s", name, last.status, last.body);
+    }
+    json_t *answer = json_loads(last.body, 0, NULL);
+    const char *url = json_string_value(json_object_get(answer, "translatedFileUrl"));
+    assert_true((url != NULL) == (status == 200));
+    char *path = process_format("%s", url != NULL ? strstr(url, "/download_file/") : "");
+    json_decref(answer);
+    return path;
+}
+
+static void check_download(const char *path, const char *name, const char *text)
+{
+    http_request(&last, shared.port, process_format("GET %s", path), "", "");
+    assert_int_equal(last.status, 200);
+    assert_string_equal(last.body, text);
+    assert_non_null(
+        strstr(last.bytes, process_format("\r\nContent-Disposition: attachment; filename=\"%s\"\r\n", name)));
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    char *path = upload("notes.txt", "Merci.\nOui. Merci.\n\n", 200);
+    check_download(path, "notes_en.txt", "Thanks.\nYes. Thanks.\n\n");
+    check_download(path, "notes_en.txt", "Thanks.\nYes. Thanks.\n\n"); /* it is still there */
+    check_download(upload("/etc/a b.d\\\xc3\xbc x.txt", "Oui.", 200), "___x_en.txt", "Yes.");
+    check_download(upload("none.txt.txt", "Oui.", 200), "none.txt_en.txt", "Yes.");
+    char *other = upload("notes.txt", "Merci.", 200);
+    assert_string_not_equal(other, path);
+}
+
+static void test_html(void **state)
+{
+    (void)state;
+    http_request(&last, shared.port, "GET /frontend/settings", "", "");
+    if (strstr(last.body, "\".html\"") == NULL) {
+        skip(); /* built without HTML */
+    }
+    check_download(upload("a.html", "<P>Merci.<!-- x --></P>", 200), "a_en.html", "<P>Thanks.<!-- x --></P>");
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *error;
+    } cases[] = {
+        {"a.exe", "x", "Invalid request: file format not supported"},
+        {"a.TXT", "x", "Invalid request: file format not supported"},
+        {".txt", "x", "Invalid request: file format not supported"},
+        {"a.txt", "", "Invalid request: the file is empty"},
+        {"a.txt", "caf\xe9", "Invalid request: the file is not UTF-8"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        upload(cases[i].name, cases[i].text, 400);
+        assert_string_equal(last.body, process_format("{\"error\":\"%s\"}", cases[i].error));
+    }
+    http_request(&last, shared.port, "POST /translate_file", FORM,
+                 process_format("%s--" BOUNDARY "--\r\n", field("source", "fr")));
+    assert_string_equal(last.body, "{\"error\":\"Invalid request: missing file parameter\"}");
+    http_request(&last, shared.port, "GET /download_file/0.notes_en.txt", "", "");
+    assert_int_equal(last.status, 404);
+    http_request(&last, shared.port, "GET /download_file/", "", "");
+    assert_int_equal(last.status, 404);
+    http_request(&last, shared.port, "POST /suggest", FORM, "");
+    assert_int_equal(last.status, 403);
+}
+
+/* Files beyond the limit take the place of the oldest one. */
+static void test_many(void **state)
+{
+    (void)state;
+    char *first = process_format("GET %s", upload("a.txt", "\n", 200));
+    for (int i = 0; i < 256; i++) {
+        upload("a.txt", "\n", 200);
+    }
+    http_request(&last, shared.port, first, "", "");
+    assert_int_equal(last.status, 404);
+}
+
+static int start_shared(void **state)
+{
+    (void)state;
+    shared = http_start("-m " DEMO_MODEL);
+    return 0;
+}
+
+static int stop_shared(void **state)
+{
+    return http_stop(&shared, SIGTERM) != 0 ? 1 : support_teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_text, support_teardown),
+        cmocka_unit_test_teardown(test_html, support_teardown),
+        cmocka_unit_test_teardown(test_errors, support_teardown),
+        cmocka_unit_test_teardown(test_many, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, start_shared, stop_shared);
+}
+
+#else
+
+int main(void)
+{
+    return 0;
+}
+
+#endif

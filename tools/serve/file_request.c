@@ -1,0 +1,169 @@
+#include "serve/file_request.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "serve/html.h"
+#include "serve/translate_request.h"
+#include "shared/results.h"
+
+/* A kind of file. */
+static const struct kind {
+    const char *extension, *format, *type;
+} kinds[] = {
+    {".txt", "text", "text/plain; charset=utf-8"},
+    {".html", "html", "text/html; charset=utf-8"},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static int is_supported(const struct kind *kind)
+{
+    return strcmp(kind->format, "html") != 0 || html_exists();
+}
+
+json_t *file_extensions(void)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < KINDS; i++) {
+        array = is_supported(&kinds[i]) ? result_append(array, json_string(kinds[i].extension)) : array;
+    }
+    return array;
+}
+
+/* Finds the kind of a file by the end of its name, as LibreTranslate does. */
+static const struct kind *find_kind(const char *name)
+{
+    for (int i = 0; i < KINDS; i++) {
+        size_t size = strlen(name), end = strlen(kinds[i].extension);
+        if (is_supported(&kinds[i]) && size > end && strcmp(name + size - end, kinds[i].extension) == 0) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
+}
+
+/* Writes "notes_en.txt" for "my/notes.txt": letters, digits, ".", "_" and "-", and other characters as "_".
+ */
+static void write_name(char out[FILE_NAME_BYTES / 2], const char *name, const struct kind *kind,
+                       const char *target)
+{
+    const char *last = strrchr(name, '/'), *other = strrchr(name, '\\');
+    name = last != NULL ? last + 1 : name;
+    name = other != NULL && other + 1 > name ? other + 1 : name;
+    size_t size = strlen(name) - strlen(kind->extension), most = FILE_NAME_BYTES / 4;
+    snprintf(out, FILE_NAME_BYTES / 2, "%.*s_%s%s", (int)(size < most ? size : most), name, target,
+             kind->extension);
+    for (char *letter = out; *letter != '\0'; letter++) {
+        *letter = (char)(isalnum((unsigned char)*letter) || strchr("._-", *letter) != NULL ? *letter : '_');
+    }
+}
+
+/* Returns the body of POST /translate for a file; NULL after setting the answer. */
+static json_t *translation_fields(const struct fields *fields, const struct kind *kind, struct answer *answer)
+{
+    const char *text = fields->file;
+    size_t size = fields->file_size;
+    const char *other = clf__utf16_name(text, size);
+    if (size == 0) {
+        *answer = endpoints_error(400, "Invalid request: the file is empty");
+        return NULL;
+    }
+    if (other != NULL || memchr(text, '\0', size) != NULL || clf__utf8_valid_prefix(text, size) != size) {
+        *answer = endpoints_error(400, "Invalid request: the file is not UTF-8%s%s",
+                                  other != NULL ? " but " : "", other != NULL ? other : "");
+        return NULL;
+    }
+    json_t *object = json_object();
+    static const char *const copied[] = {"source", "target"};
+    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
+        json_object_set(object, copied[i], json_object_get(fields->object, copied[i]));
+    }
+    json_object_set_new(object, "q", json_stringn(text, size));
+    json_object_set_new(object, "format", json_string(kind->format));
+    return object;
+}
+
+/* Keeps the translation, and answers with its address. */
+static struct answer keep(struct service *service, const struct fields *fields, const struct kind *kind,
+                          const json_t *translated)
+{
+    char path[FILE_NAME_BYTES], name[FILE_NAME_BYTES / 2];
+    const char *target = json_string_value(json_object_get(fields->object, "target"));
+    const struct language *language = routes_get(service->routes, target);
+    const char *host = MHD_lookup_connection_value(fields->connection, MHD_HEADER_KIND, "Host");
+    const char *scheme =
+        MHD_lookup_connection_value(fields->connection, MHD_HEADER_KIND, "X-Forwarded-Proto");
+    size_t size = json_string_length(translated);
+    char *text = malloc(size + 1);
+    if (text == NULL) {
+        return endpoints_error(500, "out of memory");
+    }
+    memcpy(text, json_string_value(translated), size + 1);
+    write_name(name, fields->file_name, kind, language->code);
+    if (files_add(path, service->files, name, text, size) != CLF_OK) {
+        return endpoints_error(400, "Invalid request: %s", clf_last_error());
+    }
+    int is_tls = scheme != NULL && strcmp(scheme, "https") == 0;
+    char url[2 * FILE_NAME_BYTES];
+    snprintf(url, sizeof url, "%s%.255s/download_file/%s",
+             host == NULL ? ""
+             : is_tls     ? "https://"
+                          : "http://",
+             host != NULL ? host : "", path);
+    json_t *object = json_pack("{s:o}", "translatedFileUrl", result_text(url, strlen(url)));
+    struct answer answer = {.status = 200, .text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL};
+    json_decref(object);
+    return answer;
+}
+
+struct answer file_translate(struct service *service, const struct fields *fields)
+{
+    struct answer answer;
+    const struct kind *kind = fields->file != NULL ? find_kind(fields->file_name) : NULL;
+    if (fields->file == NULL) {
+        return endpoints_error(400, "Invalid request: missing file parameter");
+    }
+    if (kind == NULL) {
+        return endpoints_error(400, "Invalid request: file format not supported");
+    }
+    struct fields translation = *fields;
+    translation.object = translation_fields(fields, kind, &answer);
+    if (translation.object == NULL) {
+        return answer;
+    }
+    answer = translate_request(service, &translation);
+    json_decref(translation.object);
+    if (answer.status == 200 && answer.text != NULL) {
+        json_t *object = json_loads(answer.text, 0, NULL);
+        size_t characters = answer.characters;
+        free(answer.text);
+        answer = keep(service, fields, kind, json_object_get(object, "translatedText"));
+        answer.characters = characters;
+        json_decref(object);
+    }
+    return answer;
+}
+
+struct answer file_download(struct service *service, const struct fields *fields)
+{
+    size_t size;
+    const char *name = fields->rest;
+    char *text = files_get(&size, service->files, name), header[FILE_NAME_BYTES + 64];
+    if (text == NULL) {
+        return endpoints_error(404, "The file does not exist, or not any more");
+    }
+    const char *shown = strchr(name, '.') + 1;
+    struct MHD_Response *response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL) {
+        free(text);
+        return endpoints_error(500, "out of memory");
+    }
+    snprintf(header, sizeof header, "attachment; filename=\"%s\"", shown);
+    MHD_add_response_header(response, "Content-Disposition", header);
+    MHD_add_response_header(response, "Content-Type", find_kind(shown)->type);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    return (struct answer){.status = 200, .response = response};
+}
