@@ -1,4 +1,5 @@
 """Starts HTTP servers for benchmarks, and measures their memory and processor time."""
+import atexit
 import os
 import pathlib
 import re
@@ -32,6 +33,7 @@ class Server:
         self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         env={**os.environ, **(environment or {})})
         self.port = None
+        atexit.register(self.kill)
 
     def messages(self):
         """Returns what the server has written to standard output and standard error."""

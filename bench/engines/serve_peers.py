@@ -135,19 +135,19 @@ class Run:
         place.mkdir(parents=True, exist_ok=True)
         folder = argos_folder(DEMO, place, precision, venv_python, say)
         port = free_port()
-        theirs = start_peer([self.python, ENGINES / "libretranslate_server.py", folder.parent, port], port, "/languages")
-        pair = Pair(self.clformer(folder, precision), theirs, translation_requests())
-        pair.check(lambda pairs: check_translations(pairs, precision))
-        return pair
+        theirs = start_peer([self.python, ENGINES / "libretranslate_server.py", folder.parent, port], port, "/languages",
+                            {"ARGOS_INTRA_THREADS": str(self.options.peer_threads)})
+        self.pair = Pair(self.clformer(f"fr-en:{folder}", precision), theirs, translation_requests())
+        self.pair.check(lambda pairs: check_translations(pairs, precision))
 
     def start_transcription(self, precision):
         requests = transcription_requests(self.options.speech, PLACE)
         folder = whisper_folder("tiny.en", say)
         port = free_port()
-        theirs = start_peer([self.python, ENGINES / "whisper_server.py", folder / "ct2", precision, port], port, "/health")
-        pair = Pair(self.clformer(folder / "hf", precision), theirs, requests)
-        pair.check(check_transcripts)
-        return pair
+        words = [self.python, ENGINES / "whisper_server.py", folder / "ct2", precision, self.options.peer_threads, port]
+        theirs = start_peer(words, port, "/health")
+        self.pair = Pair(self.clformer(folder / "hf", precision), theirs, requests)
+        self.pair.check(check_transcripts)
 
     def pair_of(self, work, precision):
         """Returns the servers; keeps those of the last row."""
@@ -155,7 +155,8 @@ class Run:
             self.stop()
             say(f"starting the servers: {work} {precision}")
             start = self.start_translation if work == "translate" else self.start_transcription
-            self.key, self.pair = (work, precision), start(precision)
+            start(precision)
+            self.key = (work, precision)
         return self.pair
 
     def stop(self):
@@ -223,6 +224,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="number of rounds (default: 5)")
     parser.add_argument("--seconds", type=float, default=10, help="how long clients send requests in a round (default: 10)")
     parser.add_argument("--speech", type=pathlib.Path, metavar="WAV", help="a recording of speech: 16 bits, mono, 16 kHz")
+    parser.add_argument("--peer-threads", type=int, default=0, metavar="N",
+                        help="threads of a translation or transcription of the peer (default: 0, its default); on a busy machine, more "
+                             "than 1 makes it wait for the processor")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--clformer", default=ROOT / "build" / "clformer", help="the command (default: build/clformer)")
     parser.add_argument("--device", default="Portable Computing", help="the --device of clformer (default: PoCL)")

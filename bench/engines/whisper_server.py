@@ -1,6 +1,6 @@
-"""Serves faster-whisper with OpenAI's endpoint, in the way of small servers: whisper_server.py FOLDER PRECISION PORT
+"""Serves faster-whisper with OpenAI's endpoint, in the way of small servers: whisper_server.py FOLDER PRECISION THREADS PORT
 
-One model that uses all cores; a thread per request; the defaults of faster-whisper.
+A thread per request; the defaults of faster-whisper. THREADS are those of the model, 0 for all cores.
 """
 import os
 import sys
@@ -12,8 +12,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-folder, precision, port = sys.argv[1:]
-model = WhisperModel(folder, device="cpu", compute_type={"fp32": "float32"}.get(precision, precision), cpu_threads=os.cpu_count())
+folder, precision, threads, port = sys.argv[1:]
+model = WhisperModel(folder, device="cpu", compute_type={"fp32": "float32"}.get(precision, precision),
+                     cpu_threads=int(threads) or os.cpu_count())
 
 
 def transcribe(file, language):
