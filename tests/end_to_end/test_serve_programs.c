@@ -7,8 +7,8 @@
 
 static struct http_server server;
 
-/* tools/test installs the packages. */
-#define PACKAGES CLF_BUILD_FOLDER "/clients"
+/* tools/test installs the packages, for all legs. */
+#define PACKAGES CLF_SOURCE_FOLDER "/build/clients"
 
 static void test_programs(void **state)
 {
