@@ -46,7 +46,9 @@ static void test_architectures(void **state)
             strstr(keys, process_format(" %s,", type)) == NULL &&
             strstr(keys, process_format("\n%s,", type)) == NULL &&
             strstr(keys, process_format(" %s)", type)) == NULL) {
-            fail_msg("lib/model/config/KEYS.md does not list the model_type %s; add it", type);
+            fail_msg("lib/model/config/KEYS.md does not list the model_type %s; add it to the list before "
+                     "the table",
+                     type);
         }
         if (clf__architecture_refused_type(type) != NULL) {
             fail_msg("refused.c lists the model_type %s as unsupported; remove it there", type);

@@ -40,6 +40,14 @@ typedef enum clf_early_stopping {
     CLF_STOP_SHRINK = 4, /* finished beams are removed and the beam shrinks (Marian) */
 } clf_early_stopping;
 
+/* Which lines the device takes first, of the lines that wait. */
+typedef enum clf_priority {
+    CLF_PRIORITY_INTERACTIVE = 0, /* before bulk lines */
+    /* While no interactive line waits; also one line after each 32 interactive lines, so that bulk lines are
+     * never stopped. Lines in the batch finish first, whatever their priority. */
+    CLF_PRIORITY_BULK = 1,
+} clf_priority;
+
 /* A sentence of a line, or part of a sentence that is too long for the model; valid during the callback. */
 struct clf_sentence {
     size_t size;        /* size of this struct in the library, see clformer.h */
@@ -122,6 +130,10 @@ struct clf_translate_options {
      * failed. */
     void (*sentence_translated)(int line, const struct clf_sentence *sentence, void *payload);
     void *payload; /* last argument of the hooks */
+
+    /* ---- Several calls at a time ---- */
+    clf_priority priority;
+    int reserved;
 };
 
 /** Sets the first `size` bytes of options to the model's own values. If model is NULL, sets zeros, which

@@ -63,13 +63,15 @@ static void choose_lines(struct turn *turn, struct clf_engine *engine, struct cl
     }
 }
 
-static void give_back(struct turn *turn, struct clf__lane *lane)
+/* Returns the chosen lines, as if none had been taken. */
+static void give_back(struct turn *turn, struct clf__lane *lane, int overtakings)
 {
     for (int i = 0; i < turn->count; i++) {
         clf__lane_unreserve(lane, lane->slots[i]);
         clf__queue_return(lane->chosen[i]);
     }
     turn->count = 0;
+    lane->engine->overtakings = overtakings;
 }
 
 /* Lines are admitted in groups, once they are a quarter of the lines under search: each call of the encoder
@@ -83,11 +85,12 @@ static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
         lane->seen_searched == lane->searched) {
         return turn; /* nothing has changed since the last attempt */
     }
+    int overtakings = engine->overtakings;
     choose_lines(&turn, engine, lane);
     int is_few = 3 * turn.count < lane->searched;
     if (is_few && (turn.starts_job ? lane->waited_steps < MOST_WAITED_STEPS : !clf__queue_is_empty(engine))) {
         lane->waited_steps += turn.starts_job;
-        give_back(&turn, lane);
+        give_back(&turn, lane, overtakings);
     } else {
         lane->waited_steps = 0;
     }
@@ -316,19 +319,23 @@ void clf__engine_wait(struct clf_engine *engine, pthread_cond_t *condition, int 
 static int drives_on(const struct clf_engine *engine, const struct clf__lane *lane,
                      const struct clf__job *job)
 {
-    return job != NULL ? !clf__job_is_over(job) : !engine->stops && !lane->is_lost;
+    return job != NULL ? !clf__job_is_over(job) && !engine->is_threaded : !engine->stops && !lane->is_lost;
 }
 
-/* Lets the thread of another job run the lane. */
+/* Lets the lane's thread, or that of another job, run the lane. */
 static void hand_over(struct clf_engine *engine, struct clf__lane *lane)
 {
     struct clf__job *other = engine->first;
     lane->is_driven = 0;
+    if (engine->is_threaded) {
+        pthread_cond_broadcast(&engine->work);
+        return;
+    }
     while (other != NULL && clf__job_is_over(other)) {
         other = other->next;
     }
     if (other != NULL) {
-        pthread_cond_broadcast(&other->changed);
+        clf__job_notify(other);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "base/task.h"
 #include "engine/internal.h"
 #include "model/config/sides.h"
+#include "runtime/device/buffer.h"
 
 void clf__condition_init(pthread_cond_t *condition)
 {
@@ -18,6 +19,18 @@ void clf__condition_init(pthread_cond_t *condition)
     pthread_condattr_destroy(&clock);
 }
 
+/* Chooses the size of a lane's cache. A model in training changes between calls. */
+static void size_cache(struct clf__cache *cache, const struct clf_engine *engine,
+                       const struct clf_model *model)
+{
+    enum { SHARE = 64, MOST_BYTES = 64 << 20, MOST_ROWS = 4096 }; /* as clf_engine_options documents */
+    int64_t share = (int64_t)(clf__device_free_bytes(model->transformer->device) / SHARE);
+    int is_chosen = engine->cache_bytes != 0;
+    cache->bytes = is_chosen ? engine->cache_bytes : clf__min_int64(share, MOST_BYTES);
+    cache->bytes = model->is_borrowed ? 0 : cache->bytes;
+    cache->rows = is_chosen ? INT_MAX : MOST_ROWS;
+}
+
 static clf_status fill(struct clf_engine *engine, struct clf_model *const *models, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -26,12 +39,14 @@ static clf_status fill(struct clf_engine *engine, struct clf_model *const *model
             lane->engine = engine;
             lane->model = models[i];
             lane->times.size = sizeof lane->times;
+            size_cache(&lane->cache, engine, models[i]);
             clf__lane_show(lane);
         }
     }
     for (int i = 0; i < engine->count && engine->count > 1; i++) {
         engine->lanes[i].is_lost = engine->lanes[i].model->is_lost;
     }
+    engine->is_threaded = engine->count > 1;
     const struct clf_model *first = engine->lanes[0].model;
     const struct clf__config *config = &first->transformer->config;
     return config->feature_size > 0
@@ -41,16 +56,18 @@ static clf_status fill(struct clf_engine *engine, struct clf_model *const *model
 }
 
 clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *models, int count,
-                              int batch_tokens)
+                              int batch_tokens, int64_t cache_bytes)
 {
     struct clf_engine *engine;
     *out = NULL;
     CLF__TRY(clf__allocate(&engine, 1, sizeof *engine));
     engine->batch_tokens = batch_tokens;
+    engine->cache_bytes = cache_bytes;
     engine->own_times.size = sizeof engine->own_times;
     pthread_mutex_init(&engine->lock, NULL);
     pthread_mutex_init(&engine->frames_lock, NULL);
     clf__condition_init(&engine->work);
+    clf__condition_init(&engine->service.news);
     clf_status status = clf__allocate(&engine->lanes, (size_t)count, sizeof *engine->lanes);
     if (status == CLF_OK) {
         status = clf__allocate(&engine->tasks, (size_t)count, sizeof *engine->tasks);
@@ -74,7 +91,9 @@ void clf__engine_free(struct clf_engine *engine)
     pthread_mutex_lock(&engine->lock);
     engine->stops = 1;
     pthread_cond_broadcast(&engine->work);
+    pthread_cond_broadcast(&engine->service.news);
     pthread_mutex_unlock(&engine->lock);
+    clf__task_wait(&engine->service.task);
     for (int i = 0; i < engine->count; i++) {
         clf__task_wait(&engine->tasks[i]);
         clf__lane_free(&engine->lanes[i]);
@@ -83,6 +102,7 @@ void clf__engine_free(struct clf_engine *engine)
     clf__free(engine->lanes);
     clf__free(engine->tasks);
     pthread_cond_destroy(&engine->work);
+    pthread_cond_destroy(&engine->service.news);
     pthread_mutex_destroy(&engine->frames_lock);
     pthread_mutex_destroy(&engine->lock);
     clf__free(engine);

@@ -1,35 +1,46 @@
 /* An engine: the lanes of one model on one or several devices, and the jobs that wait for them. Any number of
- * threads submit jobs. A lane takes the units of all jobs between two steps; a result does not depend on the
- * lane, nor on the other lines under search. */
+ * threads submit jobs, and wait for them or leave them to the service thread. A lane takes the units of all
+ * jobs between two steps; a result does not depend on the lane, nor on the other lines under search. */
 #ifndef CLF_ENGINE_ENGINE_H
 #define CLF_ENGINE_ENGINE_H
 
 #include <pthread.h>
 
+#include "base/task.h"
 #include "engine/lane.h"
 
 struct clf__job;
 
 struct clf_engine {
     struct clf__lane *lanes; /* (count) */
-    struct clf__task *tasks; /* (count) the threads of the lanes, if the engine has several */
+    struct clf__task *tasks; /* (count) the threads of the lanes, if is_threaded */
     int count;
+    int is_threaded;  /* each lane has a thread: several lanes, or jobs were started for the service thread */
     int batch_tokens; /* 0: chosen for each device and the options of the lines */
+    int64_t cache_bytes; /* of each lane; 0: chosen for each device; negative: no cache */
     pthread_mutex_t lock;
     pthread_cond_t work;              /* units wait, or the engine stops */
     struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */
     int64_t left;                     /* total cost of their units that are not done */
     uint64_t arrivals;                /* counts submitted jobs and failures of lanes */
     uint64_t turns;                   /* counts units that were taken */
+    int overtakings;                  /* interactive units that were taken since the last bulk unit */
     struct clf_stage_times own_times; /* work outside the lanes */
     int stops;
+    struct clf__service {
+        struct clf__task task;
+        int has_thread;
+        pthread_cond_t news;           /* a job is listed, or the engine stops */
+        struct clf__job *first, *last; /* started jobs with news for their callbacks */
+        int asked;                     /* started jobs whose hooks are called at regular intervals */
+    } service;
     atomic_int translators;               /* number of translators that share the engine */
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     pthread_mutex_t frames_lock;
 };
 
 clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *models, int count,
-                              int batch_tokens);
+                              int batch_tokens, int64_t cache_bytes);
 /* Frees an engine without jobs. */
 void clf__engine_free(struct clf_engine *engine);
 
@@ -56,10 +67,16 @@ struct clf__job {
     clf_status (*passed)(void *context, int from, int to);
     void *context;                               /* first argument of the callbacks */
     const struct clf_translate_options *options; /* with hooks, which run on the waiting thread */
-    struct clf_stage_times *times; /* receives the engine's times before each call of the hooks */
+    struct clf_stage_times *times; /* receives the engine's times before each call of the hooks; NULL: not
+                                      needed */
     int longest_source;            /* tokens or frames */
     int group;                     /* this many consecutive units are sorted by cost together */
     struct clf__lane *lane;        /* the only lane that may run the job; NULL: any */
+    int is_bulk;                   /* CLF_PRIORITY_BULK */
+    /* Called once on the service thread when the job is over and has ended; the engine does not use the job
+     * afterwards. NULL: a thread waits for the job. */
+    void (*over)(void *owner, const struct clf__failure *failure);
+    void *owner; /* first argument of `over` */
 
     /* Set by the engine. */
     struct clf_engine *engine;
@@ -71,8 +88,11 @@ struct clf__job {
     uint64_t turn;    /* engine->turns when the job was submitted or last had a unit taken */
     int passed_count; /* number of passed units */
     int is_cancelled;
+    int is_retired; /* was removed from the engine */
     struct clf__failure failure;
     struct clf__part_text *parts, *last_part; /* streamed text that the waiting thread has not passed on */
+    struct clf__job *next_news;
+    int has_news; /* is in the list of the service thread */
 };
 
 /* Adds times of work outside the lanes. */
@@ -82,5 +102,18 @@ void clf__engine_copy_times(struct clf_engine *engine, struct clf_stage_times *o
 
 /* Runs a job and waits for its end; its units are done then, or the status is not CLF_OK. */
 clf_status clf__job_run(struct clf_engine *engine, struct clf__job *job);
+
+/* Prepares a job for clf__job_enter(). */
+clf_status clf__job_prepare(struct clf_engine *engine, struct clf__job *job);
+/* Starts a prepared job. The service thread calls the hooks and `over` of a job with `over`. If it fails, the
+ * caller ends the job. Needs the engine's lock. */
+clf_status clf__job_enter(struct clf_engine *engine, struct clf__job *job);
+/* Frees what the engine allocated for a job that is not running. */
+void clf__job_end(struct clf__job *job);
+/* Makes a running job fail; the first failure counts. Needs the engine's lock. */
+void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure);
+
+/* Returns whether the calling thread is the service thread of an engine. */
+int clf__service_is_here(const struct clf_engine *engine);
 
 #endif

@@ -1,4 +1,4 @@
-/* The hooks of a job, which run on the thread that waits for it. */
+/* The hooks of a job, which run on the thread that waits for it or on the service thread. */
 #include "base/memory.h"
 #include "engine/internal.h"
 
@@ -48,7 +48,9 @@ clf_status clf__job_go_on(struct clf__job *job)
 {
     const struct clf_translate_options *options = job->options;
     CLF__TRY(clf__job_pass(job));
-    clf__engine_copy_times(job->engine, job->times);
+    if (job->times != NULL) {
+        clf__engine_copy_times(job->engine, job->times);
+    }
     if (options->poll != NULL) {
         options->poll(options->payload);
     }
@@ -65,7 +67,7 @@ void clf__job_stream(struct clf__job *job, struct clf__part_text *part)
         job->parts = part;
     }
     job->last_part = part;
-    pthread_cond_broadcast(&job->changed);
+    clf__job_notify(job);
     pthread_mutex_unlock(&job->engine->lock);
 }
 

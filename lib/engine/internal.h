@@ -17,13 +17,14 @@ static inline int clf__job_is_over(const struct clf__job *job)
     return job->held == 0 && (job->is_cancelled || job->done == job->order_count);
 }
 
-/* Ends a job early; CLF_OK keeps the first failure. */
-void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure);
+/* Add a prepared job, and remove a job that is over. */
+void clf__queue_add(struct clf_engine *engine, struct clf__job *job);
+void clf__queue_remove(struct clf_engine *engine, struct clf__job *job);
 
 /* Returns the next waiting unit that a lane may take, or NULL; with is_served, only a line for which the
- * lane's session has room. The unit comes from the job with the fewest held units, so that a long job cannot
- * starve a short one; if equal, from the job served least recently. The caller marks the unit as held.
- */
+ * lane's session has room. Interactive units come before bulk units, as clf_priority documents. Otherwise the
+ * unit comes from the job with the fewest held units, so that a long job cannot starve a short one; if equal,
+ * from the job served least recently. The caller marks the unit as held. */
 struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane, int is_served);
 int clf__unit_is_served(const struct clf__unit *unit, const struct clf__lane *lane);
 /* Returns whether no unit waits. */
@@ -41,6 +42,20 @@ int clf__pace_allows(const struct clf_engine *engine, const struct clf__lane *la
 
 /* Runs a lane until `job` is over; NULL: until the engine stops. */
 void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job);
+
+/* Tells the thread that waits for a job, or the service thread, that something has changed. */
+void clf__job_notify(struct clf__job *job);
+
+/* Returns whether the job's hooks are called at regular intervals. */
+static inline int clf__job_has_interval(const struct clf__job *job)
+{
+    return job->options->poll != NULL || job->options->interrupted != NULL;
+}
+
+/* Starts the threads of the lanes, if the engine has them. Fails if no device works. */
+clf_status clf__lanes_start(struct clf_engine *engine);
+/* Starts the service thread and the threads of the lanes. */
+clf_status clf__service_start(struct clf_engine *engine);
 
 /* Passes streamed text and finished units to the callbacks of a job, without the lock. */
 clf_status clf__job_pass(struct clf__job *job);

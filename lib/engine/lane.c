@@ -30,11 +30,8 @@ int clf__lane_serves(const struct clf__lane *lane, const struct clf__settings *s
            clf__capacity_covers(&lane->capacity, &settings->capacity);
 }
 
-clf_status clf__lane_prepare(struct clf__lane *lane)
+static clf_status make_session(struct clf__lane *lane)
 {
-    if (lane->session != NULL) {
-        return CLF_OK;
-    }
     struct clf__session_limits limits =
         clf__capacity_limits(&lane->capacity, lane->max_lines, lane->batch_tokens, lane->source_length);
     clf_status status = make_search(lane);
@@ -43,6 +40,19 @@ clf_status clf__lane_prepare(struct clf__lane *lane)
     }
     if (status != CLF_OK) {
         clf__lane_release(lane);
+    }
+    return status;
+}
+
+clf_status clf__lane_prepare(struct clf__lane *lane)
+{
+    if (lane->session != NULL) {
+        return CLF_OK;
+    }
+    clf_status status = make_session(lane);
+    if (status == CLF_DEVICE_MEMORY && lane->cache.store != NULL) {
+        clf__cache_clear(&lane->cache);
+        status = make_session(lane);
     }
     return status;
 }
@@ -63,6 +73,7 @@ void clf__lane_release(struct clf__lane *lane)
 void clf__lane_free(struct clf__lane *lane)
 {
     clf__lane_release(lane);
+    clf__cache_clear(&lane->cache);
     clf__session_free(lane->force_session);
     clf__session_free(lane->align_session);
 }
@@ -150,12 +161,25 @@ static clf_status encode(struct clf__lane *lane, int count)
     if (status == CLF_OK) {
         status = clf__session_cache(lane->session, lane->slots);
     }
-    lane->searched += count;
-    lane->searched_tokens += joined.first[count];
-    lane->times.source_tokens += joined.first[count];
     lane->times.batches++;
     clf__joined_free(&joined);
     return status;
+}
+
+/* Copies the lines that are in the cache, and encodes and caches the others. */
+static clf_status fill_slots(struct clf__lane *lane, int count)
+{
+    enum { FEW_LINES = 8 };
+    int missing = clf__cache_part(&lane->cache, lane->chosen, lane->slots, count);
+    for (int i = missing; i < count; i++) { /* before an entry may be replaced */
+        CLF__TRY(clf__cache_load(&lane->cache, lane->session, lane->slots[i], &lane->chosen[i]->source));
+    }
+    CLF__TRY(missing > 0 ? encode(lane, missing) : CLF_OK);
+    for (int i = 0; i < missing; i++) {
+        CLF__TRY(clf__cache_save(&lane->cache, lane->session, lane->slots[i], &lane->chosen[i]->source,
+                                 missing > FEW_LINES));
+    }
+    return CLF_OK;
 }
 
 /* Returns a hash of a source. */
@@ -172,8 +196,11 @@ clf_status clf__lane_add(struct clf__lane *lane, int count)
     double start = clf__seconds();
     for (int i = 0; i < count; i++) {
         lane->units[lane->slots[i]] = lane->chosen[i];
+        lane->searched_tokens += lane->chosen[i]->source.length;
+        lane->times.source_tokens += lane->chosen[i]->source.length;
     }
-    CLF__TRY(encode(lane, count));
+    lane->searched += count;
+    CLF__TRY(fill_slots(lane, count));
     for (int i = 0; i < count; i++) {
         const struct clf__unit *unit = lane->chosen[i];
         const struct clf__ids *ids = &unit->source.ids;
@@ -271,6 +298,7 @@ void clf__lane_clear(struct clf__lane *lane)
     if (lane->session != NULL) {
         clf__session_release_all(lane->session);
     }
+    clf__cache_forget(&lane->cache);
     lane->searched = 0;
     lane->searched_tokens = 0;
 }

@@ -4,6 +4,7 @@
 #define CLF_ENGINE_LANE_H
 
 #include "engine/batch_size.h"
+#include "engine/cache.h"
 #include "engine/capacity.h"
 #include "engine/source.h"
 #include "engine/times.h"
@@ -24,6 +25,7 @@ struct clf__lane {
     int source_length, target_length;   /* longest source; initial longest target of a session that scores */
     struct clf__session *session;       /* for searching; created for the first line */
     struct clf__search *search;         /* created with `session` */
+    struct clf__cache cache;            /* of encoded sources */
     struct clf__unit **units;           /* (max_lines) the line in each slot; NULL: free */
     struct clf__unit **chosen;          /* (max_lines) lines to admit */
     int *slots;                         /* (max_lines) their slots */
@@ -36,6 +38,7 @@ struct clf__lane {
     struct clf__session_limits align_limits;
     struct clf_stage_times times;
     /* Guarded by the engine's lock. */
+    int has_thread;         /* its own */
     int is_driven;          /* a thread runs the lane */
     int is_lost;            /* its device failed, and other devices work */
     uint64_t seen_arrivals; /* arrivals of the engine, and `searched`, at the last attempt to admit lines */
@@ -90,7 +93,7 @@ clf_status clf__lane_take(struct clf__lane *lane, struct clf__unit **out);
 
 /* Removes the line in a slot from the search. */
 void clf__lane_remove(struct clf__lane *lane, int slot);
-/* Removes all lines. */
+/* Removes all lines, and forgets cached sources. */
 void clf__lane_clear(struct clf__lane *lane);
 
 /* Returns the text so far of the line in a slot, which the caller frees; NULL if there is none. */

@@ -152,6 +152,10 @@ clf_status clf__settings_check(const struct clf__settings *settings)
             options->beam, options->n_best);
     }
     CLF__TRY(check_alternatives(options));
+    if (options->priority != CLF_PRIORITY_INTERACTIVE && options->priority != CLF_PRIORITY_BULK) {
+        return clf__fail(CLF_BAD_ARGUMENT, "priority: %d is out of range; use %d (interactive) or %d (bulk)",
+                         (int)options->priority, (int)CLF_PRIORITY_INTERACTIVE, (int)CLF_PRIORITY_BULK);
+    }
     int count = options->suppressed_count;
     if (count < 0 || (count > 0 && options->suppressed == NULL)) {
         return clf__fail(CLF_BAD_ARGUMENT, "suppressed_count: is %d, %s", count,

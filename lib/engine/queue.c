@@ -1,6 +1,42 @@
-/* The order in which lanes take units. */
+/* The jobs of an engine, and the order in which lanes take their units. */
+#include <limits.h>
+
 #include "base/minmax.h"
 #include "engine/internal.h"
+
+void clf__job_notify(struct clf__job *job)
+{
+    struct clf__service *service = &job->engine->service;
+    if (job->over == NULL) {
+        pthread_cond_broadcast(&job->changed);
+    } else if (!job->has_news) {
+        job->has_news = 1;
+        job->next_news = NULL;
+        *(service->last != NULL ? &service->last->next_news : &service->first) = job;
+        service->last = job;
+        pthread_cond_signal(&service->news);
+    }
+}
+
+void clf__queue_add(struct clf_engine *engine, struct clf__job *job)
+{
+    for (int i = 0; i < job->order_count; i++) {
+        engine->left += job->units[job->order[i]].cost;
+    }
+    job->previous = engine->last;
+    *(engine->last != NULL ? &engine->last->next : &engine->first) = job;
+    engine->last = job;
+    engine->arrivals++;
+    job->turn = ++engine->turns;
+    pthread_cond_broadcast(&engine->work);
+}
+
+void clf__queue_remove(struct clf_engine *engine, struct clf__job *job)
+{
+    *(job->previous != NULL ? &job->previous->next : &engine->first) = job->next;
+    *(job->next != NULL ? &job->next->previous : &engine->last) = job->previous;
+    job->is_retired = 1;
+}
 
 static void skip_taken(struct clf__job *job)
 {
@@ -27,20 +63,38 @@ int clf__unit_is_served(const struct clf__unit *unit, const struct clf__lane *la
     return clf__lane_serves(lane, unit->settings, unit->job->longest_source);
 }
 
+/* Compares jobs that have a waiting unit. */
 static int comes_before(const struct clf__job *a, const struct clf__job *b)
 {
+    enum { MOST_OVERTAKINGS = 32 }; /* as clf_priority documents */
+    if (a->is_bulk != b->is_bulk) {
+        return a->is_bulk == (a->engine->overtakings >= MOST_OVERTAKINGS);
+    }
     return a->held != b->held ? a->held < b->held : a->turn < b->turn;
+}
+
+/* Returns the job that comes first. A bulk line is not taken while an interactive one waits for another
+ * session, which it would delay. */
+static struct clf__job *find_first(struct clf_engine *engine, const struct clf__lane *lane, int is_served)
+{
+    struct clf__job *best = NULL;
+    int delays = 0;
+    for (struct clf__job *job = engine->first; job != NULL; job = job->next) {
+        if (!waits_for(job, lane)) {
+            continue;
+        }
+        if (is_served && (job->run != NULL || !clf__unit_is_served(next_of(job), lane))) {
+            delays |= !job->is_bulk;
+        } else if (best == NULL || comes_before(job, best)) {
+            best = job;
+        }
+    }
+    return best != NULL && best->is_bulk && delays ? NULL : best;
 }
 
 struct clf__unit *clf__queue_next(struct clf_engine *engine, const struct clf__lane *lane, int is_served)
 {
-    struct clf__job *best = NULL;
-    for (struct clf__job *job = engine->first; job != NULL; job = job->next) {
-        if (waits_for(job, lane) && (best == NULL || comes_before(job, best)) &&
-            (!is_served || (job->run == NULL && clf__unit_is_served(next_of(job), lane)))) {
-            best = job;
-        }
-    }
+    struct clf__job *best = find_first(engine, lane, is_served);
     return best != NULL && (best->lane != NULL || clf__pace_allows(engine, lane, next_of(best)->cost))
                ? next_of(best)
                : NULL;
@@ -58,10 +112,12 @@ int clf__queue_is_empty(const struct clf_engine *engine)
 
 void clf__queue_hold(struct clf__unit *unit, struct clf__lane *lane)
 {
+    struct clf_engine *engine = unit->job->engine;
     unit->state = CLF__UNIT_HELD;
     unit->lane = lane;
     unit->job->held++;
-    unit->job->turn = ++unit->job->engine->turns;
+    unit->job->turn = ++engine->turns;
+    engine->overtakings = unit->job->is_bulk ? 0 : clf__min_int(engine->overtakings, INT_MAX - 1) + 1;
     lane->held += unit->cost;
 }
 
@@ -80,7 +136,7 @@ void clf__queue_return(struct clf__unit *unit)
     if (unit->job->is_cancelled) {
         unit->state = CLF__UNIT_DONE;
         unit->job->engine->left -= unit->cost;
-        pthread_cond_broadcast(&unit->job->changed);
+        clf__job_notify(unit->job);
     }
 }
 
@@ -92,12 +148,12 @@ void clf__queue_finish(struct clf__unit *unit)
     leave(unit);
     unit->state = CLF__UNIT_DONE;
     job->done++;
-    pthread_cond_broadcast(&job->changed);
+    clf__job_notify(job);
 }
 
 void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure)
 {
-    if (job->is_cancelled) {
+    if (job->is_cancelled || job->is_retired) {
         return; /* later failures are consequences */
     }
     job->is_cancelled = 1;
@@ -109,7 +165,7 @@ void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure)
             job->engine->left -= unit->cost;
         }
     }
-    pthread_cond_broadcast(&job->changed);
+    clf__job_notify(job);
 }
 
 /* Returns tokens per second; 0: unknown. */

@@ -1,12 +1,14 @@
 /* Alternatives at a position: the most probable tokens after a target prefix, each with the best translation
- * that continues it. A single search step finds these tokens; each then becomes the prefix of one line. */
+ * that continues it. A single search step, in the first job, finds these tokens; each then
+ * becomes the prefix of one line of the second job. */
 #include "base/memory.h"
 #include "translate/internal.h"
 
 /* The alternatives of all lines and their continuations. */
 struct branches {
-    struct clf_line *lines; /* (count) */
-    struct clf__ids *begun; /* (count) target prefixes, owned by the translations of the first step */
+    struct clf_translation *starts; /* (lines of the call) first tokens; NULL: not found yet */
+    struct clf_line *lines;         /* (count) */
+    struct clf__ids *begun;         /* (count) target prefixes, owned by the translations of the first step */
     int count;
     struct clf_translation *found; /* (count) */
 };
@@ -16,17 +18,18 @@ static int goes_on(const struct clf_translator *translator, const struct clf_hyp
     return start->count < translator->settings->search.max_length;
 }
 
-static clf_status list_branches(struct branches *branches, const struct clf_translator *translator,
-                                const struct clf__request *request, const struct clf_translation *starts)
+static clf_status list_branches(struct branches *branches, const struct clf__call *call)
 {
-    size_t most = (size_t)request->count * (size_t)translator->settings->options.alternatives;
+    const struct clf_translator *translator = call->translator;
+    const struct clf_translation *starts = branches->starts;
+    size_t most = (size_t)call->count * (size_t)translator->settings->options.alternatives;
     CLF__TRY(clf__allocate(&branches->lines, most, sizeof *branches->lines));
     CLF__TRY(clf__allocate(&branches->begun, most, sizeof *branches->begun));
-    for (int line = 0; line < request->count; line++) {
+    for (int line = 0; line < call->count; line++) {
         for (int i = 0; i < starts[line].count; i++) {
             const struct clf_hypothesis *start = &starts[line].hypotheses[i];
             if (goes_on(translator, start)) {
-                branches->lines[branches->count] = request->lines[line];
+                branches->lines[branches->count] = call->lines[line];
                 branches->begun[branches->count++] =
                     (struct clf__ids){.data = start->ids, .count = start->count};
             }
@@ -87,36 +90,64 @@ static void discount(struct clf_engine *engine, const struct clf_translation *st
     clf__engine_add_times(engine, &times);
 }
 
-static clf_status go_on(struct branches *branches, struct clf_translator *translator,
-                        const struct clf__request *request, struct clf_translation *starts)
+static clf_status begin(struct clf__call *call)
 {
-    int next = 0;
-    CLF__TRY(list_branches(branches, translator, request, starts));
-    discount(translator->engine, starts, request->count, branches->count);
-    const struct clf__request branched = {
-        .lines = branches->lines, .begun = branches->begun, .count = branches->count};
-    CLF__TRY(clf__translate(&branches->found, translator, translator->settings, &branched));
-    for (int line = 0; line < request->count; line++) {
-        CLF__TRY(join_line(&starts[line], translator, branches, &next));
-    }
+    struct clf__settings *starts = call->translator->settings->starts;
+    const struct clf__request request = {
+        .lines = call->lines, .prefixes = call->others, .count = call->count};
+    CLF__TRY(clf__settings_check_start(call->translator->settings));
+    CLF__TRY(clf__allocate(&call->state, 1, sizeof(struct branches)));
+    CLF__TRY(clf__work_begin(&call->work, call->translator, starts, &request));
+    call->job = &call->work.job;
     return CLF_OK;
 }
 
-clf_status clf__translate_alternatives(struct clf_translation **out, struct clf_translator *translator,
-                                       const struct clf__request *request)
+static clf_status go_on(struct branches *branches, struct clf__call *call)
 {
-    struct branches branches = {.count = 0};
-    struct clf_translation *starts;
-    CLF__TRY(clf__settings_check_start(translator->settings));
-    CLF__TRY(clf__translate(&starts, translator, translator->settings->starts, request));
-    clf_status status = go_on(&branches, translator, request, starts);
-    clf_translations_free(branches.found, branches.count);
-    clf__free(branches.lines);
-    clf__free(branches.begun);
-    if (status != CLF_OK) {
-        clf_translations_free(starts, request->count);
-        return status;
-    }
-    *out = starts;
+    struct clf_translator *translator = call->translator;
+    CLF__TRY(list_branches(branches, call));
+    discount(translator->engine, branches->starts, call->count, branches->count);
+    const struct clf__request branched = {
+        .lines = branches->lines, .begun = branches->begun, .count = branches->count};
+    CLF__TRY(clf__work_begin(&call->work, translator, translator->settings, &branched));
+    call->job = &call->work.job;
     return CLF_OK;
 }
+
+static clf_status join(struct branches *branches, struct clf__call *call)
+{
+    int next = 0;
+    branches->found = clf__work_take(&call->work);
+    call->job = NULL;
+    for (int line = 0; line < call->count; line++) {
+        CLF__TRY(join_line(&branches->starts[line], call->translator, branches, &next));
+    }
+    call->translations = branches->starts;
+    branches->starts = NULL;
+    return clf__emit_lines(call, call->translations, 0, call->count);
+}
+
+static clf_status advance(struct clf__call *call)
+{
+    struct branches *branches = call->state;
+    if (branches->starts != NULL) {
+        return join(branches, call);
+    }
+    branches->starts = clf__work_take(&call->work);
+    return go_on(branches, call);
+}
+
+static void free_branches(struct clf__call *call)
+{
+    struct branches *branches = call->state;
+    if (branches == NULL) {
+        return;
+    }
+    clf_translations_free(branches->starts, call->count);
+    clf_translations_free(branches->found, branches->count);
+    clf__free(branches->lines);
+    clf__free(branches->begun);
+    clf__free(branches);
+}
+
+const struct clf__call_kind clf__call_alternatives = {begin, advance, free_branches};

@@ -80,9 +80,10 @@ clf_status clf_translator_create_over(struct clf_translator **out, struct clf_mo
     CLF__TRY(check_models(&first, models, count));
     clf_status status = create(&translator, first, options);
     if (status == CLF_OK) {
+        enum { NO_CACHE = -1 };
         translator->owns_engine = 1;
         status = clf__engine_create(&translator->engine, models, count,
-                                    translator->settings->options.batch_tokens);
+                                    translator->settings->options.batch_tokens, NO_CACHE);
     }
     if (status == CLF_OK) {
         status = fit(translator);
@@ -149,7 +150,7 @@ clf_status clf_engine_create(struct clf_engine **out, struct clf_model *const *m
     CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_engine_options"));
     CLF__TRY(clf__batch_tokens_check(own.batch_tokens));
     CLF__TRY(check_models(&first, models, count));
-    return clf__engine_create(out, models, count, own.batch_tokens);
+    return clf__engine_create(out, models, count, own.batch_tokens, own.cache_bytes);
 }
 
 void clf_engine_free(struct clf_engine *engine)

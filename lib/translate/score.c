@@ -16,7 +16,9 @@ struct work {
     struct clf_score *results;
     int count;
     struct clf__batches batches;
+    struct clf__unit *units;      /* (batches.count) */
     struct clf_stage_times times; /* time spent reading lines */
+    struct clf__job job;
 };
 
 /* Creates an additional session for a batch. */
@@ -227,23 +229,25 @@ static clf_status plan(struct clf__batches *batches, const struct work *work, in
                              batch.max_lines);
 }
 
-static clf_status run_batches(struct work *work, const int *lengths)
+static clf_status make_units(struct work *work, const int *lengths)
 {
     const struct clf__batches *batches = &work->batches;
-    struct clf__unit *units;
-    CLF__TRY(clf__allocate(&units, (size_t)batches->count, sizeof *units));
+    CLF__TRY(clf__allocate(&work->units, (size_t)batches->count, sizeof *work->units));
     for (int b = 0; b < batches->count; b++) {
         for (int i = batches->first[b]; i < batches->first[b + 1]; i++) {
-            units[b].cost += lengths[batches->order[i]];
+            work->units[b].cost += lengths[batches->order[i]];
         }
     }
-    struct clf__job job = {.units = units, .count = batches->count, .run = force_batch, .context = work};
-    clf_status status = clf__translator_run(work->translator, &job);
-    clf__free(units);
-    return status;
+    work->job =
+        (struct clf__job){.units = work->units,
+                          .count = batches->count,
+                          .run = force_batch,
+                          .context = work,
+                          .is_bulk = work->translator->settings->options.priority == CLF_PRIORITY_BULK};
+    return CLF_OK;
 }
 
-static clf_status run(struct work *work, const struct clf_line *sources, const struct clf_line *targets)
+static clf_status prepare(struct work *work, const struct clf_line *sources, const struct clf_line *targets)
 {
     size_t count = (size_t)work->count;
     int *lengths;
@@ -254,43 +258,75 @@ static clf_status run(struct work *work, const struct clf_line *sources, const s
     CLF__TRY(clf__allocate(&lengths, count, sizeof *lengths));
     clf_status status = plan(&work->batches, work, lengths);
     if (status == CLF_OK) {
-        status = run_batches(work, lengths);
+        status = make_units(work, lengths);
     }
     clf__free(lengths);
-    clf__batches_free(&work->batches);
     return status;
 }
 
-static clf_status score(struct clf_score **out, struct clf_translator *translator,
-                        const struct clf_line *sources, const struct clf_line *targets, int count)
+static clf_status begin(struct clf__call *call)
 {
-    CLF__TRY(clf__translator_check_lines(sources, count));
-    CLF__TRY(clf__translator_check_lines(targets, count));
-    struct work work = {.translator = translator, .count = count};
-    clf_status status = run(&work, sources, targets);
-    for (int i = 0; i < count && work.targets != NULL; i++) {
-        clf__source_free(&work.sources[i]);
-        clf__ids_free(&work.targets[i]);
-    }
-    clf__free(work.sources);
-    clf__free(work.targets);
-    if (status != CLF_OK) {
-        clf_scores_free(work.results, count);
-        return status;
-    }
-    *out = work.results;
+    struct work *work;
+    CLF__TRY(clf__settings_check_start(call->translator->settings));
+    CLF__TRY(clf__translator_check_lines(call->lines, call->count));
+    CLF__TRY(clf__translator_check_lines(call->others, call->count));
+    CLF__TRY(clf__allocate(&work, 1, sizeof *work));
+    work->translator = call->translator;
+    work->count = call->count;
+    call->state = work;
+    CLF__TRY(prepare(work, call->lines, call->others));
+    call->job = &work->job;
     return CLF_OK;
 }
+
+static clf_status end(struct clf__call *call)
+{
+    struct work *work = call->state;
+    call->scores = work->results;
+    work->results = NULL;
+    call->job = NULL;
+    atomic_store(&call->finished, call->count);
+    return CLF_OK;
+}
+
+static void free_work(struct clf__call *call)
+{
+    struct work *work = call->state;
+    clf_scores_free(call->scores, call->count);
+    if (work == NULL) {
+        return;
+    }
+    for (int i = 0; i < work->count && work->targets != NULL; i++) {
+        clf__source_free(&work->sources[i]);
+        clf__ids_free(&work->targets[i]);
+    }
+    clf__free(work->sources);
+    clf__free(work->targets);
+    clf__free(work->units);
+    clf__batches_free(&work->batches);
+    clf_scores_free(work->results, work->count);
+    clf__free(work);
+}
+
+const struct clf__call_kind clf__call_scores = {begin, end, free_work};
 
 clf_status clf_score(struct clf_score **out, struct clf_translator *translator,
                      const struct clf_line *sources, const struct clf_line *targets, int count)
 {
     *out = NULL;
     CLF__TRY(clf__translator_begin(translator));
-    clf_status status = clf__settings_check_start(translator->settings);
+    struct clf__call call = {.kind = &clf__call_scores,
+                             .translator = translator,
+                             .options = &translator->settings->options,
+                             .lines = sources,
+                             .others = targets,
+                             .count = count};
+    clf_status status = clf__call_run(&call);
     if (status == CLF_OK) {
-        status = score(out, translator, sources, targets, count);
+        *out = call.scores;
+        call.scores = NULL;
     }
+    clf__call_free(&call);
     clf__translator_end(translator);
     return status;
 }

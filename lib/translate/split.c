@@ -8,6 +8,7 @@
 
 /* The lines of one call and their concatenated parts. */
 struct split {
+    struct clf__call *call;
     struct clf_translator *translator;
     const struct clf_line *lines;
     int count;
@@ -136,7 +137,7 @@ static clf_status take_problem(struct clf_translation *line, const struct clf_tr
 static void emit_sentence(const struct split *split, int line, const struct clf_line *source,
                           const char *text)
 {
-    const struct clf_translate_options *options = &split->translator->settings->options;
+    const struct clf_translate_options *options = split->call->options;
     const struct clf_sentence sentence = {sizeof sentence, source->text, source->size, text};
     if (options->sentence_translated != NULL) {
         options->sentence_translated(line, &sentence, options->payload);
@@ -172,17 +173,6 @@ static clf_status join_line(struct clf_translation *out, const struct split *spl
                        source->text + end->start + end->size);
 }
 
-/* A clf__emit for lines: calls options.translated. */
-static clf_status emit_lines(void *user, struct clf_translation *results, int from, int to)
-{
-    const struct clf_translator *translator = user;
-    const struct clf_translate_options *options = &translator->settings->options;
-    for (int i = from; options->translated != NULL && i < to; i++) {
-        options->translated(i, &results[i], options->payload);
-    }
-    return CLF_OK;
-}
-
 /* A clf__emit for parts: joins and emits the lines whose parts are complete. */
 static clf_status join_lines(void *user, struct clf_translation *parts, int from, int to)
 {
@@ -190,75 +180,65 @@ static clf_status join_lines(void *user, struct clf_translation *parts, int from
     (void)from;
     for (; split->joined < split->count && split->first[split->joined + 1] <= to; split->joined++) {
         CLF__TRY(join_line(&split->results[split->joined], split, split->joined, parts));
-        CLF__TRY(emit_lines(split->translator, split->results, split->joined, split->joined + 1));
+        CLF__TRY(clf__emit_lines(split->call, split->results, split->joined, split->joined + 1));
     }
     return CLF_OK;
 }
 
-static clf_status translate_parts(struct split *split)
+static clf_status prepare(struct split *split)
 {
-    struct clf_translation *parts;
+    struct clf__call *call = split->call;
     CLF__TRY(clf__allocate(&split->results, (size_t)split->count, sizeof *split->results));
     CLF__TRY(find_parts(split));
     const struct clf__request request = {
         .lines = split->sources, .count = split->parts.count, .emit = join_lines, .user = split};
-    CLF__TRY(clf__translate(&parts, split->translator, split->translator->settings, &request));
-    clf_status status = join_lines(split, parts, 0, split->parts.count); /* emits lines without parts */
-    const struct clf_stage_times times = {.lines = split->count - split->parts.count};
-    clf__engine_add_times(split->translator->engine, &times);
-    clf_translations_free(parts, split->parts.count);
-    return status;
-}
-
-static clf_status translate_split(struct clf_translation **out, struct clf_translator *translator,
-                                  const struct clf_line *lines, int count)
-{
-    CLF__TRY(clf__translator_check_lines(lines, count));
-    struct split split = {.translator = translator, .lines = lines, .count = count};
-    clf_status status = translate_parts(&split);
-    clf__part_list_free(&split.parts);
-    clf__free(split.first);
-    clf__free(split.sources);
-    if (status != CLF_OK) {
-        clf_translations_free(split.results, count);
-        return status;
-    }
-    *out = split.results;
+    CLF__TRY(clf__work_begin(&call->work, call->translator, call->translator->settings, &request));
+    call->job = &call->work.job;
     return CLF_OK;
 }
 
-static clf_status translate(struct clf_translation **out, struct clf_translator *translator,
-                            const struct clf_line *lines, const struct clf_line *prefixes, int count)
+static clf_status begin(struct clf__call *call)
 {
-    struct clf__request request = {.lines = lines, .prefixes = prefixes, .count = count};
-    if (translator->settings->starts != NULL) {
-        CLF__TRY(clf__translate_alternatives(out, translator, &request));
-        return emit_lines(translator, *out, 0, count);
-    }
-    request.emit = emit_lines;
-    request.user = translator;
-    if (!translator->settings->options.split_sentences) {
-        return clf__translate(out, translator, translator->settings, &request);
-    }
-    if (prefixes != NULL) {
+    struct split *split;
+    if (call->others != NULL) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "split sentences cannot be combined with a target prefix; turn one of them off");
     }
-    return translate_split(out, translator, lines, count);
+    CLF__TRY(clf__translator_check_lines(call->lines, call->count));
+    CLF__TRY(clf__allocate(&split, 1, sizeof *split));
+    *split = (struct split){
+        .call = call, .translator = call->translator, .lines = call->lines, .count = call->count};
+    call->state = split;
+    return prepare(split);
 }
 
-clf_status clf_translate_prefixed(struct clf_translation **out, struct clf_translator *translator,
-                                  const struct clf_line *lines, const struct clf_line *prefixes, int count)
+static clf_status advance(struct clf__call *call)
 {
-    *out = NULL;
-    CLF__TRY(clf__translator_begin(translator));
-    clf_status status = translate(out, translator, lines, prefixes, count);
-    clf__translator_end(translator);
-    return status;
+    struct split *split = call->state;
+    int parts = split->parts.count;
+    struct clf_translation *results = clf__work_take(&call->work);
+    clf_status status = join_lines(split, results, 0, parts); /* emits lines without parts */
+    const struct clf_stage_times times = {.lines = split->count - parts};
+    clf__engine_add_times(split->translator->engine, &times);
+    clf_translations_free(results, parts);
+    CLF__TRY(status);
+    call->translations = split->results;
+    split->results = NULL;
+    call->job = NULL;
+    return CLF_OK;
 }
 
-clf_status clf_translate(struct clf_translation **out, struct clf_translator *translator,
-                         const struct clf_line *lines, int count)
+static void free_split(struct clf__call *call)
 {
-    return clf_translate_prefixed(out, translator, lines, NULL, count);
+    struct split *split = call->state;
+    if (split == NULL) {
+        return;
+    }
+    clf__part_list_free(&split->parts);
+    clf__free(split->first);
+    clf__free(split->sources);
+    clf_translations_free(split->results, split->count);
+    clf__free(split);
 }
+
+const struct clf__call_kind clf__call_split = {begin, advance, free_split};

@@ -37,16 +37,6 @@ clf_status clf_translator_prepare(struct clf_translator *translator)
     return status;
 }
 
-/* The lines of one call. */
-struct work {
-    struct clf_translator *translator;
-    struct clf__settings *settings;
-    const struct clf__request *request;
-    struct clf__unit *units;         /* (request->count) */
-    struct clf_translation *results; /* (request->count) */
-    struct clf_stage_times times;    /* time spent reading lines */
-};
-
 /* Warns once that a model trained on single sentences may drop some of a line's sentences. */
 static void warn_of_sentences(struct clf__settings *settings, const struct clf_line *line)
 {
@@ -60,9 +50,9 @@ static void warn_of_sentences(struct clf__settings *settings, const struct clf_l
 
 /* Reads the prefix that starts the line's search. If the number of steps is limited, the forced first token
  * is part of the prefix and does not count as a step. */
-static clf_status read_prefix(const struct work *work, struct clf__unit *unit, int line)
+static clf_status read_prefix(const struct clf__work *work, struct clf__unit *unit, int line)
 {
-    const struct clf__request *request = work->request;
+    const struct clf__request *request = &work->request;
     const struct clf__settings *settings = unit->settings;
     struct clf__search_options *search = &unit->search;
     const struct clf__ids *ids = request->begun != NULL ? &request->begun[line] : &unit->prefix;
@@ -96,10 +86,10 @@ static clf_status read_prefix(const struct work *work, struct clf__unit *unit, i
     return CLF_OK;
 }
 
-static clf_status read_line(const struct work *work, struct clf__unit *unit, int line)
+static clf_status read_line(const struct clf__work *work, struct clf__unit *unit, int line)
 {
     unit->settings = work->settings;
-    unit->line = &work->request->lines[line];
+    unit->line = &work->request.lines[line];
     unit->result = &work->results[line];
     unit->search = work->settings->search;
     CLF__TRY(clf__translator_read(&unit->source, work->translator, unit->line));
@@ -111,10 +101,10 @@ static clf_status read_line(const struct work *work, struct clf__unit *unit, int
     return status;
 }
 
-static clf_status read_lines(struct work *work)
+static clf_status read_lines(struct clf__work *work)
 {
     double start = clf__seconds();
-    for (int i = 0; i < work->request->count; i++) {
+    for (int i = 0; i < work->request.count; i++) {
         struct clf__unit *unit = &work->units[i];
         clf_status status = read_line(work, unit, i);
         CLF__TRY(clf__line_problem(status, &unit->result->status, &unit->result->problem));
@@ -140,47 +130,104 @@ static int group_size(struct clf_engine *engine)
 /* Emits finished lines. */
 static clf_status emit(void *context, int from, int to)
 {
-    const struct work *work = context;
-    return work->request->emit(work->request->user, work->results, from, to);
+    const struct clf__work *work = context;
+    return work->request.emit(work->request.user, work->results, from, to);
 }
 
-static clf_status run(struct work *work)
+static clf_status begin(struct clf__work *work)
 {
-    const struct clf__request *request = work->request;
+    const struct clf__request *request = &work->request;
     size_t count = (size_t)request->count;
     const struct clf_translate_options *options = &work->settings->options;
     int looks_back = options->alignment_layer > 0 || options->replace_unknown;
+    CLF__TRY(clf__translator_check_lines(request->lines, request->count));
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
     CLF__TRY(clf__allocate(&work->units, count, sizeof *work->units));
     CLF__TRY(request->prefixes == NULL || looks_back ? clf__settings_check_start(work->settings) : CLF_OK);
     CLF__TRY(read_lines(work));
-    struct clf__job job = {.units = work->units,
-                           .count = request->count,
-                           .passed = request->emit != NULL ? emit : NULL,
-                           .context = work,
-                           .group = group_size(work->translator->engine)};
+    work->job = (struct clf__job){.units = work->units,
+                                  .count = request->count,
+                                  .passed = request->emit != NULL ? emit : NULL,
+                                  .context = work,
+                                  .is_bulk = work->settings->options.priority == CLF_PRIORITY_BULK,
+                                  .group = group_size(work->translator->engine)};
     for (int i = 0; i < request->count; i++) {
-        job.longest_source = clf__max_int(job.longest_source, work->units[i].source.length);
+        work->job.longest_source = clf__max_int(work->job.longest_source, work->units[i].source.length);
     }
-    return clf__translator_run(work->translator, &job);
+    return CLF_OK;
+}
+
+clf_status clf__work_begin(struct clf__work *work, struct clf_translator *translator,
+                           struct clf__settings *settings, const struct clf__request *request)
+{
+    *work = (struct clf__work){.translator = translator, .settings = settings, .request = *request};
+    return begin(work);
+}
+
+struct clf_translation *clf__work_take(struct clf__work *work)
+{
+    struct clf_translation *results = work->results;
+    work->results = NULL;
+    clf__work_free(work);
+    return results;
+}
+
+void clf__work_free(struct clf__work *work)
+{
+    for (int i = 0; work->units != NULL && i < work->request.count; i++) {
+        clf__source_free(&work->units[i].source);
+        clf__ids_free(&work->units[i].prefix);
+        clf__free(work->units[i].streamed.text);
+    }
+    clf__free(work->units);
+    clf_translations_free(work->results, work->request.count);
+    work->units = NULL;
+    work->results = NULL;
 }
 
 clf_status clf__translate(struct clf_translation **out, struct clf_translator *translator,
                           struct clf__settings *settings, const struct clf__request *request)
 {
-    CLF__TRY(clf__translator_check_lines(request->lines, request->count));
-    struct work work = {.translator = translator, .settings = settings, .request = request};
-    clf_status status = run(&work);
-    for (int i = 0; work.units != NULL && i < request->count; i++) {
-        clf__source_free(&work.units[i].source);
-        clf__ids_free(&work.units[i].prefix);
-        clf__free(work.units[i].streamed.text);
+    struct clf__work work;
+    clf_status status = clf__work_begin(&work, translator, settings, request);
+    if (status == CLF_OK) {
+        status = clf__translator_run(translator, &work.job);
     }
-    clf__free(work.units);
-    if (status != CLF_OK) {
-        clf_translations_free(work.results, request->count);
-        return status;
+    if (status == CLF_OK) {
+        *out = clf__work_take(&work);
     }
-    *out = work.results;
+    clf__work_free(&work);
+    return status;
+}
+
+clf_status clf__emit_lines(void *user, struct clf_translation *results, int from, int to)
+{
+    struct clf__call *call = user;
+    const struct clf_translate_options *options = call->options;
+    for (int i = from; options->translated != NULL && i < to; i++) {
+        options->translated(i, &results[i], options->payload);
+    }
+    atomic_store(&call->finished, to);
     return CLF_OK;
 }
+
+static clf_status begin_lines(struct clf__call *call)
+{
+    const struct clf__request request = {.lines = call->lines,
+                                         .prefixes = call->others,
+                                         .count = call->count,
+                                         .emit = clf__emit_lines,
+                                         .user = call};
+    CLF__TRY(clf__work_begin(&call->work, call->translator, call->translator->settings, &request));
+    call->job = &call->work.job;
+    return CLF_OK;
+}
+
+static clf_status end_lines(struct clf__call *call)
+{
+    call->translations = clf__work_take(&call->work);
+    call->job = NULL;
+    return CLF_OK;
+}
+
+const struct clf__call_kind clf__call_lines = {begin_lines, end_lines, NULL};

@@ -16,6 +16,11 @@ clf_status clf__translator_begin(struct clf_translator *translator)
         return clf__fail(CLF_BAD_ARGUMENT, "the translator was called from its own callback; call it after "
                                            "the running call has returned");
     }
+    if (clf__service_is_here(translator->engine)) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the translator was called from the callback of a job, which would "
+                         "delay all other callbacks; submit another job");
+    }
     atomic_fetch_add(&translator->calls, 1);
     return CLF_OK;
 }
@@ -72,9 +77,11 @@ void clf_translator_free(struct clf_translator *translator)
     if (translator == NULL) {
         return;
     }
-    if (atomic_load(&translator->calls) > 0) {
-        clf__log(CLF_LOG_WARNING,
-                 "a translator that is in use is not freed; do not free it in its own callbacks");
+    int is_inside = translator->owns_engine && translator->engine != NULL &&
+                    clf__service_is_here(translator->engine); /* its threads cannot end now */
+    if (atomic_load(&translator->calls) > 0 || is_inside) {
+        clf__log(CLF_LOG_WARNING, "a translator that is in use is not freed; free its jobs first, and do not "
+                                  "free it in its own callbacks");
         return;
     }
     if (translator->owns_engine) {

@@ -297,12 +297,18 @@ static void test_help(void **state)
     static const struct {
         const char *name;
         int values; /* flags that take one */
-    } verbs[] = {{"devices", 0}, {"translate", 30}, {"transcribe", 20}, {"score", 7},  {"attend", 28},
-                 {"inspect", 0}, {"selftest", 5},   {"bench", 14},      {"train", 50}, {"curves", 1},
-                 {"average", 2}, {"convert", 2},    {"bleu", 1},        {"tune", 7}};
+    } verbs[] = {{"devices", 0}, {"translate", 30}, {"transcribe", 20}, {"score", 7},
+                 {"attend", 28}, {"inspect", 0},    {"selftest", 5},    {"bench", 14},
+                 {"train", 50},  {"curves", 1},     {"average", 2},     {"convert", 2},
+                 {"bleu", 1},    {"tune", 7},       {"serve", 30},      {"wer", 0}};
     struct process_result all = run_clformer(NULL, "--help");
     assert_int_equal(all.status, 0);
     check_width("clformer", all.output);
+    size_t count = 0;
+    for (const char *const *each = process_verbs(); *each != NULL; each++) {
+        count++;
+    }
+    assert_int_equal(sizeof verbs / sizeof *verbs, count); /* a new verb needs a row */
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         const char *verb = verbs[i].name;
         assert_non_null(strstr(all.output, process_format("\n  %s ", verb)));

@@ -145,6 +145,7 @@ static void test_metrics(void **state)
     assert_true(metric("clformer_lines_total{model=\"fr-en-small\"}") == 4);
     assert_true(metric("clformer_source_tokens_total{model=\"fr-en-small\"}") >= 4);
     assert_true(metric("clformer_target_tokens_total{model=\"fr-en-small\"}") >= 4);
+    assert_true(metric("clformer_device_memory_bytes{device=\"0\"}") > 1e6);
     assert_in_range((int)metric("clformer_batches_total{model=\"fr-en-small\"}"), 1, 4);
     assert_in_range((int)metric("clformer_steps_total{model=\"fr-en-small\"}"), 2, 1000);
     assert_true(metric("clformer_step_rows_total{model=\"fr-en-small\"}") >=

@@ -13,11 +13,7 @@ static struct http_answer last;
 
 static void check(const char *line, const char *type, const char *body, int status, const char *expected)
 {
-    http_request(&last, shared.port, line, type, body);
-    if (last.status != status || strcmp(last.body, expected) != 0) {
-        fail_msg("%s, %s:\nexpected %d %s\ngot      %d %s", line, body, status, expected, last.status,
-                 last.body);
-    }
+    http_check(&last, shared.port, line, type, body, status, expected);
 }
 
 #define THANKS "{\"detected_source_language\":\"FR\",\"text\":\"Thanks.\"}"

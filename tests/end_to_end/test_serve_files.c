@@ -13,25 +13,14 @@
 static struct http_server shared;
 static struct http_answer last;
 
-#define BOUNDARY "x0123456789"
-#define FORM     "multipart/form-data; boundary=" BOUNDARY
-
-static char *field(const char *name, const char *value)
-{
-    return process_format("--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n", name,
-                          value);
-}
-
-/* Sends a file whose text has no NUL; returns the path of its translation. */
+/* Sends a file; returns the path of its translation. */
 static char *upload(const char *name, const char *text, int status)
 {
-    const char *file =
-        process_format("--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n"
-                       "Content-Type: application/octet-stream\r\n\r\n%s\r\n",
-                       name, text);
-    http_request(
-        &last, shared.port, "POST /translate_file", FORM,
-        process_format("%s%s%s--" BOUNDARY "--\r\n", field("source", "fr"), file, field("target", "en")));
+    struct http_form form = {.bytes = NULL};
+    http_form_field(&form, "source", "fr");
+    http_form_file(&form, "file", name, text, strlen(text));
+    http_form_field(&form, "target", "en");
+    http_form_post(&last, shared.port, "/translate_file", &form);
     if (last.status != status) {
         fail_msg("%s: %d %s", name, last.status, last.body);
     }
@@ -90,14 +79,15 @@ static void test_errors(void **state)
         upload(cases[i].name, cases[i].text, 400);
         assert_string_equal(last.body, process_format("{\"error\":\"%s\"}", cases[i].error));
     }
-    http_request(&last, shared.port, "POST /translate_file", FORM,
-                 process_format("%s--" BOUNDARY "--\r\n", field("source", "fr")));
+    struct http_form form = {.bytes = NULL};
+    http_form_field(&form, "source", "fr");
+    http_form_post(&last, shared.port, "/translate_file", &form);
     assert_string_equal(last.body, "{\"error\":\"Invalid request: missing file parameter\"}");
     http_request(&last, shared.port, "GET /download_file/0.notes_en.txt", "", "");
     assert_int_equal(last.status, 404);
     http_request(&last, shared.port, "GET /download_file/", "", "");
     assert_int_equal(last.status, 404);
-    http_request(&last, shared.port, "POST /suggest", FORM, "");
+    http_request(&last, shared.port, "POST /suggest", FORM_TYPE, "");
     assert_int_equal(last.status, 403);
 }
 

@@ -11,10 +11,7 @@ static struct http_answer last;
 
 static void check(const char *type, const char *body, int status, const char *expected)
 {
-    http_request(&last, shared.port, "POST /translate", type, body);
-    if (last.status != status || strcmp(last.body, expected) != 0) {
-        fail_msg("%s:\nexpected %d %s\ngot      %d %s", body, status, expected, last.status, last.body);
-    }
+    http_check(&last, shared.port, "POST /translate", type, body, status, expected);
 }
 
 #ifdef CLF_HAS_HTML

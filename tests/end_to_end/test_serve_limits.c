@@ -184,6 +184,16 @@ static void test_time_limit(void **state)
     assert_int_equal(http_stop(&server, SIGTERM), 0);
 }
 
+static void test_libretranslate_text(void **state)
+{
+    (void)state;
+    struct http_server server = http_start("-m " DEMO_MODEL " --libretranslate-text");
+    check_translate(server.port, "q=merci&source=fr&target=en", 200,
+                    "{\"translatedText\":\"thank you thanks\"}");
+    check_translate(server.port, "q=MERCI%3b&source=fr&target=en", 200, ";\"}");
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+}
+
 /* Waits until a file has some lines; returns its text. */
 static char *await_lines(const char *folder, const char *name, int lines)
 {
@@ -247,6 +257,7 @@ int main(void)
         cmocka_unit_test_teardown(test_sizes, support_teardown),
         cmocka_unit_test_teardown(test_queue, support_teardown),
         cmocka_unit_test_teardown(test_time_limit, support_teardown),
+        cmocka_unit_test_teardown(test_libretranslate_text, support_teardown),
         cmocka_unit_test_teardown(test_access_log, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

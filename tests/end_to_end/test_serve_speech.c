@@ -220,6 +220,15 @@ static void test_models(void **state)
 }
 
 /* Open WebUI sends the recording in JSON. */
+/* Runs after tests that transcribe. */
+static void test_metrics(void **state)
+{
+    (void)state;
+    http_request(&last, shared.port, "GET /metrics", "", "");
+    const char *line = strstr(last.body, "\nclformer_audio_seconds_total{model=\"tiny\"} ");
+    assert_true(line != NULL && atof(strchr(line, '}') + 1) > 0);
+}
+
 static void test_json_body(void **state)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -382,7 +391,7 @@ static void test_detect_language(void **state)
 static int start_shared(void **state)
 {
     (void)state;
-    shared = http_start(process_format("-m %s", support_fixture("speech/tiny")));
+    shared = http_start(process_format("-m %s --metrics", support_fixture("speech/tiny")));
     return 0;
 }
 
@@ -413,10 +422,9 @@ static int stop_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_openai), TEST(test_openai_verbose), TEST(test_openai_errors),
-        TEST(test_models), TEST(test_json_body),      TEST(test_whisper_cpp),
-        TEST(test_asr),    TEST(test_asr_errors),     TEST(test_detect_language),
-        TEST(test_end),
+        TEST(test_openai),     TEST(test_openai_verbose),  TEST(test_openai_errors), TEST(test_models),
+        TEST(test_json_body),  TEST(test_metrics),         TEST(test_whisper_cpp),   TEST(test_asr),
+        TEST(test_asr_errors), TEST(test_detect_language), TEST(test_end),
     };
     return cmocka_run_group_tests(tests, start_shared, stop_shared);
 }

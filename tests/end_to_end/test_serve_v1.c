@@ -51,6 +51,7 @@ static void test_equal_to_command(void **state)
     static const char lines[] = "Merci beaucoup.\nJe suis étudiant.\n";
     static const char texts[] = "\"text\":[\"Merci beaucoup.\",\"Je suis étudiant.\"]";
     check_equal(process_format("%s,\"sentences\":false", texts), lines, "");
+    check_equal(process_format("%s,\"sentences\":false,\"bulk\":true", texts), lines, "");
     check_equal(process_format("%s,\"n_best\":3", texts), lines, "--n-best 3");
     check_equal(process_format("%s,\"n_best\":6", texts), lines, "--n-best 6 --beam 6");
     check_equal(process_format("%s,\"alternatives\":3", texts), lines, "--alternatives 3");

@@ -6,113 +6,16 @@
 
 #include <clformer/clformer.h>
 
-#include "base/memory.h"
+#include "support/requests.h"
 #include "support/support.h"
 #include "support/threads.h"
 
-enum { THREADS = 16, WORDS = 12 };
-
-/* A line with its options, and the expected result. */
-struct request {
-    char text[128], prefix[32];
-    struct clf_translate_options options;
-    struct clf_translation *expected;
-};
-
-static int request_count(void)
-{
-    return support_small() ? 64 : 400;
-}
-
-/* Chooses beams, lengths, sampling, penalties and n-best at random. */
-static struct clf_translate_options choose_options(struct support_random *random,
-                                                   const struct clf_model *model)
-{
-    struct clf_translate_options options;
-    clf_translate_options_init(&options, model);
-    options.subwords = 1;
-    options.beam = 1 + support_integer(random, 4);
-    options.n_best = 1 + support_integer(random, options.beam);
-    options.max_length = 3 + support_integer(random, 12);
-    options.min_length = support_integer(random, 3);
-    options.length_penalty = 0.5 * support_integer(random, 4);
-    options.repetition_penalty = support_integer(random, 4) == 0 ? 1.3 : 1.0;
-    options.no_repeat_ngram_size = support_integer(random, 4) == 0 ? 2 : 0;
-    if (support_integer(random, 4) == 0) {
-        options.sample = 1;
-        options.temperature = 0.7;
-        options.top_k = 5;
-        options.seed = (uint64_t)support_integer(random, 1000);
-    }
-    if (support_integer(random, 8) == 0) {
-        options.beam = options.n_best = 1;
-        options.sample = 0;
-        options.alternatives = 2;
-    }
-    if (support_integer(random, 8) == 0) {
-        options.alignment_layer = 1;
-    }
-    if (support_integer(random, 6) == 0 && options.alternatives == 0) {
-        options.coverage_penalty = 0.3;
-    }
-    options.renormalize = support_integer(random, 6) == 0;
-    return options;
-}
-
-static void choose_words(char *text, size_t size, struct support_random *random, int words)
-{
-    *text = '\0';
-    for (int i = 0; i < words; i++) {
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, "%sw%d", i > 0 ? " " : "", 2 + support_integer(random, 12));
-    }
-}
-
-static clf_status translate(struct clf_translation **out, struct clf_translator *translator,
-                            const struct request *request)
-{
-    const struct clf_line line = {request->text, strlen(request->text)};
-    const struct clf_line prefix = {request->prefix, strlen(request->prefix)};
-    return clf_translate_prefixed(out, translator, &line, prefix.size > 0 ? &prefix : NULL, 1);
-}
-
-static struct request *make_requests(struct clf_model *model)
-{
-    struct support_random random = {11};
-    struct request *requests = support_array((size_t)request_count(), sizeof *requests);
-    for (int i = 0; i < request_count(); i++) {
-        struct request *request = &requests[i];
-        struct clf_translator *alone;
-        request->options = choose_options(&random, model);
-        choose_words(request->text, sizeof request->text, &random, support_integer(&random, WORDS));
-        choose_words(request->prefix, sizeof request->prefix, &random,
-                     request->options.alternatives == 0 && support_integer(&random, 4) == 0 ? 2 : 0);
-        assert_ok(clf_translator_create(&alone, model, &request->options));
-        assert_ok(translate(&request->expected, alone, request));
-        clf_translator_free(alone);
-    }
-    return requests;
-}
-
-static int are_equal(const struct clf_translation *a, const struct clf_translation *b)
-{
-    int equal = a->status == b->status && a->count == b->count && a->source_count == b->source_count;
-    for (int i = 0; equal && i < a->count; i++) {
-        const struct clf_hypothesis *x = &a->hypotheses[i], *y = &b->hypotheses[i];
-        equal = strcmp(x->text, y->text) == 0 && x->count == y->count &&
-                memcmp(x->ids, y->ids, (size_t)x->count * sizeof *x->ids) == 0 &&
-                memcmp(&x->score, &y->score, sizeof x->score) == 0 &&
-                (x->alignment == NULL) == (y->alignment == NULL) &&
-                (x->alignment == NULL ||
-                 memcmp(x->alignment, y->alignment, (size_t)x->count * sizeof *x->alignment) == 0);
-    }
-    return equal;
-}
+enum { THREADS = 16 };
 
 /* A thread that translates every THREADS-th request. */
 struct caller {
     struct clf_engine *engine;
-    const struct request *requests;
+    const struct support_request *requests;
     int first;
     int different; /* results that differ */
     int countdown; /* interrupts the call at this check */
@@ -127,7 +30,7 @@ static int count_down(void *user)
 }
 
 /* Translates a request; interrupts it first, after some steps, if it is every third. */
-static clf_status serve(struct caller *caller, const struct request *request, int number)
+static clf_status serve(struct caller *caller, const struct support_request *request, int number)
 {
     struct clf_translator *translator;
     struct clf_translation *translation;
@@ -137,15 +40,15 @@ static clf_status serve(struct caller *caller, const struct request *request, in
     clf_status status = clf_translator_create_shared(&translator, caller->engine, &options);
     caller->countdown = number % 3 == 0 ? 1 + number % 7 : 0;
     if (status == CLF_OK) {
-        status = translate(&translation, translator, request);
+        status = support_request_translate(&translation, translator, request);
     }
     if (status == CLF_INTERRUPTED) {
         caller->interrupted++;
         caller->countdown = 0;
-        status = translate(&translation, translator, request);
+        status = support_request_translate(&translation, translator, request);
     }
     if (status == CLF_OK) {
-        caller->different += !are_equal(translation, request->expected);
+        caller->different += !support_translations_equal(translation, request->expected);
         clf_translations_free(translation, 1);
     }
     clf_translator_free(translator);
@@ -155,7 +58,7 @@ static clf_status serve(struct caller *caller, const struct request *request, in
 static void *call(void *user)
 {
     struct caller *caller = user;
-    for (int i = caller->first; i < request_count(); i += THREADS) {
+    for (int i = caller->first; i < support_request_count(); i += THREADS) {
         if (serve(caller, &caller->requests[i], i) != CLF_OK) {
             snprintf(caller->problem, sizeof caller->problem, "%s", clf_last_error());
             break;
@@ -164,7 +67,7 @@ static void *call(void *user)
     return NULL;
 }
 
-static void serve_all(struct clf_engine *engine, const struct request *requests)
+static void serve_all(struct clf_engine *engine, const struct support_request *requests)
 {
     pthread_t threads[THREADS];
     struct caller callers[THREADS];
@@ -190,7 +93,7 @@ static void test_random_options(void **state)
     struct clf_model *model;
     assert_ok(
         clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
-    struct request *requests = make_requests(model);
+    struct support_request *requests = support_requests(model);
     struct clf_engine_options options;
     struct clf_engine *engine;
     clf_engine_options_init(&options);
@@ -198,9 +101,7 @@ static void test_random_options(void **state)
     assert_ok(clf_engine_create(&engine, &model, 1, &options));
     serve_all(engine, requests);
     clf_engine_free(engine);
-    for (int i = 0; i < request_count(); i++) {
-        clf_translations_free(requests[i].expected, 1);
-    }
+    support_requests_free(requests);
     clf_model_free(model);
 }
 
@@ -228,7 +129,7 @@ static void *share(void *user)
             return NULL;
         }
         for (int i = 0; i < TEXTS; i++) {
-            shared->different += !are_equal(&translations[i], &shared->expected[i]);
+            shared->different += !support_translations_equal(&translations[i], &shared->expected[i]);
         }
         clf_translations_free(translations, TEXTS);
     }

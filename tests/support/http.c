@@ -128,6 +128,16 @@ static void add_text(struct http_form *form, const char *text)
     add_bytes(form, text, strlen(text));
 }
 
+void http_check(struct http_answer *answer, int port, const char *line, const char *type, const char *body,
+                int status, const char *expected)
+{
+    http_request(answer, port, line, type, body);
+    if (answer->status != status || strcmp(answer->body, expected) != 0) {
+        fail_msg("%s, %s:\nexpected %d %s\ngot      %d %s", line, body, status, expected, answer->status,
+                 answer->body);
+    }
+}
+
 void http_form_field(struct http_form *form, const char *name, const char *value)
 {
     add_text(form, process_format("--limit\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n",

@@ -33,6 +33,9 @@ void http_receive(struct http_answer *answer, int client);
 void http_exchange(struct http_answer *answer, int port, const char *bytes, size_t size);
 /* `line` is the method and the path. */
 void http_request(struct http_answer *answer, int port, const char *line, const char *type, const char *body);
+/* Sends a request and fails unless the answer has this status and body. */
+void http_check(struct http_answer *answer, int port, const char *line, const char *type, const char *body,
+                int status, const char *expected);
 /* A multipart form; a zeroed one is empty. Its bytes live until support_free_all(). */
 struct http_form {
     char *bytes;

@@ -86,9 +86,8 @@ static struct answer get_ready(struct service *service, const struct fields *fie
 static struct answer get_metrics(struct service *service, const struct fields *fields)
 {
     (void)fields;
-    return (struct answer){.status = 200,
-                           .text = metrics_text(service->metrics, service->models, service->gate),
-                           .type = "text/plain; version=0.0.4; charset=utf-8"};
+    return (struct answer){
+        .status = 200, .text = metrics_text(service), .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 typedef struct answer endpoint(struct service *service, const struct fields *fields);

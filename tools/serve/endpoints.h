@@ -21,6 +21,7 @@ struct service {
     struct clients *clients;
     struct gate *gate;
     struct files *files;                  /* translated files */
+    int changes_text;                     /* 1: --libretranslate-text */
     int (*request_is_over)(void *unused); /* asks about the request of this thread */
     struct access_log *log;               /* NULL: none */
     struct speech_models *speech;         /* NULL: none */

@@ -132,18 +132,23 @@ static char *decode(size_t *size, const char *bytes, size_t raw_size)
 
 #endif
 
+char *html_text_references(size_t *size, const char *bytes, size_t raw_size)
+{
+    if (memchr(bytes, '&', raw_size) != NULL) {
+        return decode(size, bytes, raw_size);
+    }
+    char *text = malloc(raw_size + 1);
+    *size = raw_size;
+    if (text != NULL) {
+        memcpy(text, bytes, raw_size);
+        text[raw_size] = '\0';
+    }
+    return text;
+}
+
 char *html_text_decode(size_t *size, const char *bytes, size_t raw_size)
 {
-    char *text;
-    if (memchr(bytes, '&', raw_size) != NULL) {
-        text = decode(size, bytes, raw_size);
-    } else {
-        text = malloc(raw_size + 1);
-        *size = raw_size;
-        if (text != NULL) {
-            memcpy(text, bytes, raw_size);
-        }
-    }
+    char *text = html_text_references(size, bytes, raw_size);
     if (text == NULL) {
         return NULL;
     }

@@ -11,6 +11,9 @@ int html_text_exists(void);
 /* Leaves out white space around a text: HTML's, and no-break spaces in any notation. */
 void html_text_trim(const char *bytes, size_t *start, size_t *end);
 
+/* Decodes character references; the rest as html_text_decode(). A build without Gumbo copies the text. */
+char *html_text_references(size_t *size, const char *bytes, size_t raw_size);
+
 /* Decodes character references and turns each run of white space into a space.
  *
  * @param size receives the size of the result.

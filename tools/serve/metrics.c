@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "runtime/device/device.h"
+#include "serve/endpoints.h"
+#include "serve/speech.h"
 
 enum { STATUSES = 600, BUCKETS = 13 };
 
@@ -143,8 +146,30 @@ static void write_work(FILE *file, const struct served_models *models)
     }
 }
 
-char *metrics_text(struct metrics *metrics, const struct served_models *models, struct gate *gate)
+static void write_memory(FILE *file, const struct setup *devices)
 {
+    head(file, "device_memory_bytes", "gauge", "Memory that the server uses on a device.");
+    for (int i = 0; i < devices->count; i++) {
+        if (devices->devices[i] != NULL) {
+            fprintf(file, "clformer_device_memory_bytes{device=\"%d\"} %" PRIu64 "\n",
+                    clf_device_describe(devices->devices[i])->index, devices->devices[i]->used_bytes);
+        }
+    }
+}
+
+static void write_speech(FILE *file, const struct speech_models *models)
+{
+    const struct speech_model *model;
+    head(file, "audio_seconds_total", "counter", "Duration of the transcribed recordings.");
+    for (int i = 0; models != NULL && (model = speech_models_at(models, i)) != NULL; i++) {
+        fprintf(file, "clformer_audio_seconds_total{model=\"%s\"} %.3f\n", speech_model_name(model),
+                speech_model_seconds(model));
+    }
+}
+
+char *metrics_text(const struct service *service)
+{
+    struct metrics *metrics = service->metrics;
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
@@ -159,12 +184,14 @@ char *metrics_text(struct metrics *metrics, const struct served_models *models, 
     pthread_mutex_unlock(&metrics->lock);
     int64_t tokens;
     int waiting;
-    gate_read(&tokens, &waiting, gate);
+    gate_read(&tokens, &waiting, service->gate);
     head(file, "queue_tokens", "gauge", "Estimated tokens of the accepted requests.");
     fprintf(file, "clformer_queue_tokens %" PRId64 "\n", tokens);
     head(file, "requests_waiting", "gauge", "Requests that wait at the queue limit.");
     fprintf(file, "clformer_requests_waiting %d\n", waiting);
-    write_work(file, models);
+    write_memory(file, &service->models->devices);
+    write_work(file, service->models);
+    write_speech(file, service->speech);
     int failed = ferror(file);
     if (fclose(file) != 0 || failed) {
         free(text);

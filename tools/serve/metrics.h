@@ -19,7 +19,8 @@ void metrics_begin(struct metrics *metrics);
 enum { METRICS_ENDPOINTS = 32 };
 void metrics_end(struct metrics *metrics, const char *endpoint, unsigned status, double seconds);
 
-/* Returns the text, which the caller frees; NULL if out of memory. */
-char *metrics_text(struct metrics *metrics, const struct served_models *models, struct gate *gate);
+struct service;
+/* Returns the text of a service that has metrics, which the caller frees; NULL if out of memory. */
+char *metrics_text(const struct service *service);
 
 #endif

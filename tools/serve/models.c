@@ -120,7 +120,8 @@ static clf_status prepare(struct served_model *model)
         target = language->is_target ? language : target;
     }
     struct clf_translator *translator;
-    CLF__TRY(pool_acquire(&translator, model->pool, source, target, 0));
+    CLF__TRY(pool_acquire(&translator, model->pool,
+                          &(struct pool_key){source, target, 0, CLF_PRIORITY_INTERACTIVE}));
     clf_status status = clf_translator_prepare(translator);
     pool_release(model->pool, translator);
     return status;

@@ -1,4 +1,3 @@
-/* The translators of a server: one per source, target and number of alternatives. */
 #include "serve/pool.h"
 
 #include <pthread.h>
@@ -9,8 +8,7 @@
 
 struct entry {
     struct clf_translator *translator; /* NULL: unused */
-    const struct language *source, *target;
-    int alternatives;
+    struct pool_key key;
     int users;
     long long last_use;
 };
@@ -53,15 +51,20 @@ void pool_free(struct translations_pool *pool)
     free(pool);
 }
 
+static int is_equal(const struct pool_key *one, const struct pool_key *other)
+{
+    return one->source == other->source && one->target == other->target &&
+           one->alternatives == other->alternatives && one->priority == other->priority;
+}
+
 /* Returns the entry with these options, or the free or idle entry that was not used for the longest time.
  * There is one, because every caller uses one entry. */
-static struct entry *find_entry(struct translations_pool *pool, const struct entry *wanted)
+static struct entry *find_entry(struct translations_pool *pool, const struct pool_key *key)
 {
     struct entry *oldest = NULL;
     for (int i = 0; i < pool->count; i++) {
         struct entry *entry = &pool->entries[i];
-        if (entry->translator != NULL && entry->source == wanted->source && entry->target == wanted->target &&
-            entry->alternatives == wanted->alternatives) {
+        if (entry->translator != NULL && is_equal(&entry->key, key)) {
             return entry;
         }
         if (entry->users == 0 && (oldest == NULL || entry->last_use < oldest->last_use)) {
@@ -74,10 +77,11 @@ static struct entry *find_entry(struct translations_pool *pool, const struct ent
 static clf_status create_translator(struct entry *entry, const struct translations_pool *pool)
 {
     struct clf_translate_options options = *pool->options;
-    options.source_language = entry->source->model_code;
-    options.target_language = entry->target->model_code;
-    if (entry->alternatives > 0) {
-        options.n_best = entry->alternatives + 1;
+    options.source_language = entry->key.source->model_code;
+    options.target_language = entry->key.target->model_code;
+    options.priority = entry->key.priority;
+    if (entry->key.alternatives > 0) {
+        options.n_best = entry->key.alternatives + 1;
         options.beam = options.beam > options.n_best ? options.beam : options.n_best;
         options.split_sentences = 0;
     }
@@ -85,19 +89,17 @@ static clf_status create_translator(struct entry *entry, const struct translatio
 }
 
 clf_status pool_acquire(struct clf_translator **out, struct translations_pool *pool,
-                        const struct language *source, const struct language *target, int alternatives)
+                        const struct pool_key *key)
 {
-    struct entry wanted = {.source = source, .target = target, .alternatives = alternatives};
     clf_status status = CLF_OK;
     *out = NULL;
     pthread_mutex_lock(&pool->lock);
-    struct entry *entry = find_entry(pool, &wanted);
+    struct entry *entry = find_entry(pool, key);
     if (entry == NULL) {
         status = clf__fail(CLF_OUT_OF_MEMORY, "more than %d translators are in use", pool->count);
-    } else if (entry->translator == NULL || entry->source != source || entry->target != target ||
-               entry->alternatives != alternatives) {
+    } else if (entry->translator == NULL || !is_equal(&entry->key, key)) {
         clf_translator_free(entry->translator);
-        *entry = wanted;
+        *entry = (struct entry){.key = *key};
         status = create_translator(entry, pool);
     }
     if (status == CLF_OK) {

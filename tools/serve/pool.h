@@ -1,4 +1,4 @@
-/* The translators of a server, which share an engine. */
+/* The translators of a model, which share an engine. */
 #ifndef CLF_TOOLS_SERVE_POOL_H
 #define CLF_TOOLS_SERVE_POOL_H
 
@@ -13,11 +13,16 @@ clf_status pool_create(struct translations_pool **out, struct clf_engine *engine
                        const struct clf_translate_options *options, int callers);
 void pool_free(struct translations_pool *pool);
 
-/* Finds or creates the translator of two languages; pass it to pool_release() after the call. With
- * `alternatives` above 0, it returns that many translations in addition to the best, and does not split
- * sentences. */
+/* The options in which translators differ. */
+struct pool_key {
+    const struct language *source, *target;
+    int alternatives; /* above 0: so many translations in addition to the best; sentences are not split */
+    clf_priority priority;
+};
+
+/* Finds or creates a translator; pass it to pool_release() after the call. */
 clf_status pool_acquire(struct clf_translator **out, struct translations_pool *pool,
-                        const struct language *source, const struct language *target, int alternatives);
+                        const struct pool_key *key);
 void pool_release(struct translations_pool *pool, struct clf_translator *translator);
 
 /* Returns the times and counts of the engine. */

@@ -17,15 +17,15 @@
 static const char help[] =
     "Usage: clformer serve -m [NAME=][SRC-TGT:]MODEL [-m ...] [FLAGS]\n"
     "\n"
-    "Translates over HTTP with the APIs of LibreTranslate (/translate) and DeepL (/v2/translate), and with "
-    "all\n"
-    "options (/v1/translate). With a Whisper model, transcribes recordings with the APIs of OpenAI\n"
-    "(/v1/audio/transcriptions), whisper.cpp's server (/inference) and whisper-asr-webservice (/asr). The\n"
-    "address is that of a web page for texts, text files and recordings.\n"
+    "Translates over HTTP with the APIs of LibreTranslate (/translate) and DeepL (/v2/translate), and\n"
+    "with all options (/v1/translate). With a Whisper model, transcribes recordings with the APIs of\n"
+    "OpenAI (/v1/audio/transcriptions), whisper.cpp's server (/inference) and whisper-asr-webservice\n"
+    "(/asr). The address is that of a web page for texts, text files and recordings.\n"
     "\n"
-    "SRC-TGT are the languages of a model that does not name them, or the only languages to serve. With\n"
-    "several models, each pair of languages is translated by the model that has it, or else by several in\n"
-    "sequence: fr-en and en-de together also translate fr to de. NAME is the model's name in answers.\n"
+    "SRC-TGT are the languages of a model that does not name them, or the only languages to serve.\n"
+    "With several models, each pair of languages is translated by the model that has it, or else by\n"
+    "several in sequence: fr-en and en-de together also translate fr to de. NAME is the model's name in\n"
+    "answers.\n"
     "\n"
     "Example:\n"
     "  $ clformer serve -m fr-en:opus-mt-fr-en --port 5000\n"
@@ -138,6 +138,7 @@ static clf_status check_origin(const char *origin)
 static clf_status create_service(struct service *service, const struct flags *flags)
 {
     service->cors = flags->cors;
+    service->changes_text = flags->libretranslate_text;
     service->request_is_over = request_is_over;
     service->limits.characters = chosen(flags->most_characters, 0);
     service->limits.texts = chosen(flags->most_texts, 0);

@@ -28,6 +28,7 @@ struct speech_model {
     long long created;
     int is_english_only;
     struct gate *gate;
+    atomic_llong milliseconds; /* of all transcribed recordings */
 };
 
 struct speech_models {
@@ -122,6 +123,11 @@ struct speech_model *speech_models_at(const struct speech_models *models, int in
 const char *speech_model_name(const struct speech_model *model)
 {
     return model->name;
+}
+
+double speech_model_seconds(const struct speech_model *model)
+{
+    return 1e-3 * (double)atomic_load(&model->milliseconds);
 }
 
 long long speech_model_created(const struct speech_model *model)
@@ -236,7 +242,11 @@ clf_status speech_task_begin(struct speech_task *task)
 
 clf_status speech_task_run(struct speech_task *task, struct clf_transcript **out)
 {
-    return clf_transcribe(out, task->transcriber, task->audio);
+    clf_status status = clf_transcribe(out, task->transcriber, task->audio);
+    if (status == CLF_OK) {
+        atomic_fetch_add(&task->model->milliseconds, (long long)(1e3 * task->seconds));
+    }
+    return status;
 }
 
 clf_status speech_task_detect(struct speech_task *task, char **code, double *probability)

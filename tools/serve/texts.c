@@ -8,6 +8,9 @@
 #include "shared/results.h"
 #include "text/sentences/sentences.h"
 
+/* A request with more lines does not delay a person who waits for one. */
+enum { MOST_INTERACTIVE_LINES = 32 };
+
 /* A line of a text and the bytes of its line break: 0 to 2. */
 struct text_line {
     struct clf_line line;
@@ -154,8 +157,11 @@ clf_status texts_translate_by(json_t **out, const json_t *array, struct clf_tran
 static clf_status translate_hop(json_t **out, const json_t *array, const struct hop *hop)
 {
     struct clf_translator *translator;
+    int is_bulk = texts_count_lines(array) > MOST_INTERACTIVE_LINES;
+    const struct pool_key key = {hop->source, hop->target, 0,
+                                 is_bulk ? CLF_PRIORITY_BULK : CLF_PRIORITY_INTERACTIVE};
     *out = NULL;
-    CLF__TRY(pool_acquire(&translator, hop->model->pool, hop->source, hop->target, 0));
+    CLF__TRY(pool_acquire(&translator, hop->model->pool, &key));
     clf_status status = texts_translate_by(out, array, translator);
     pool_release(hop->model->pool, translator);
     return status;
@@ -219,7 +225,8 @@ clf_status texts_alternatives(json_t **out, const json_t *before, const struct h
         }
     }
     struct clf_translator *translator = NULL;
-    clf_status status = pool_acquire(&translator, hop->model->pool, hop->source, hop->target, wanted);
+    const struct pool_key key = {hop->source, hop->target, wanted, CLF_PRIORITY_INTERACTIVE};
+    clf_status status = pool_acquire(&translator, hop->model->pool, &key);
     if (status == CLF_OK) {
         status = translate_lines(&translations, translator, lines, count);
         pool_release(hop->model->pool, translator);

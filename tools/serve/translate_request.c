@@ -12,6 +12,7 @@
 #include "serve/detection.h"
 #include "serve/failures.h"
 #include "serve/html.h"
+#include "serve/libretranslate_text.h"
 #include "serve/q_field.h"
 #include "serve/texts.h"
 #include "shared/results.h"
@@ -243,6 +244,18 @@ static clf_status translate_texts(json_t **best, json_t **others, const struct t
     return status;
 }
 
+/* Applies LibreTranslate's changes to the translations of plain texts. */
+static json_t *change_texts(json_t *translations, const struct translation_request *request)
+{
+    json_t *changed = json_array();
+    for (size_t i = 0; i < json_array_size(translations) && changed != NULL; i++) {
+        changed = result_append(
+            changed, libretranslate_text(json_array_get(request->array, i), json_array_get(translations, i)));
+    }
+    json_decref(translations);
+    return changed;
+}
+
 static struct answer run(struct service *service, const struct translation_request *request)
 {
     json_t *best = NULL, *others = NULL;
@@ -257,6 +270,9 @@ static struct answer run(struct service *service, const struct translation_reque
     if (status != CLF_OK) {
         json_decref(best);
         return failure_answer(service, status);
+    }
+    if (service->changes_text && request->html == NULL) {
+        best = change_texts(best, request);
     }
     json_t *object = json_pack("{s:o}", "translatedText", shaped(request, best));
     if (object != NULL && request->is_auto) {

@@ -35,6 +35,7 @@ static const struct option {
     {"top_p", NUMBER, OPTION(top_p), 0, 1},
     {"min_p", NUMBER, OPTION(min_p), 0, 1},
     {"replace_unknown", SWITCH, OPTION(replace_unknown), 0, 1},
+    {"bulk", SWITCH, OPTION(priority), 0, 1},
     {"alignment_layer", WHOLE, OPTION(alignment_layer), 0, MOST_LENGTH},
 #undef OPTION
 };

@@ -1,4 +1,4 @@
-/* Functions and types shared by the verbs of the command. */
+/* Functions and types shared by the verbs of the command; tools/ADD_VERB.md explains how to add a verb. */
 #ifndef CLF_TOOLS_COMMAND_H
 #define CLF_TOOLS_COMMAND_H
 
@@ -102,7 +102,7 @@ struct flags {
     /* serve */
     const char *host, *cors, *keys, *access_log;
     int port, grace, max_body, max_upload, metrics;
-    int needs_key, most_requests, most_characters, most_texts, most_queued, wait, time_limit;
+    int libretranslate_text, needs_key, most_requests, most_characters, most_texts, most_queued, wait, time_limit;
     /* Remaining arguments. */
     char **operands;
     int operand_count;

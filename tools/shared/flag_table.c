@@ -259,6 +259,9 @@ const struct flag flag_table[] = {
      "maximum characters of a text (no limit)"},
     {"batch-limit", 0, TAKES_SERVE, FLAG_COUNT, FIELD(most_texts), "N",
      "maximum texts of a request (no limit)"},
+    {"libretranslate-text", 0, TAKES_SERVE, FLAG_SWITCH, FIELD(libretranslate_text), NULL,
+     "change translations as LibreTranslate does: punctuation mark at the end and letter case as in the "
+     "source"},
     {"queue-limit", 0, TAKES_SERVE, FLAG_COUNT, FIELD(most_queued), "TOKENS",
      "work that is accepted at the same time; further requests wait (1000000)"},
     {"wait", 0, TAKES_SERVE, FLAG_COUNT, FIELD(wait), "SECONDS",

@@ -28,7 +28,7 @@ struct clf_device {
     struct clf__caps caps;
     char *build_options;            /* compiler options of every program */
     struct clf__programs *programs; /* runtime/program/program.h */
-    uint64_t used_bytes;            /* bytes of all live buffers */
+    _Atomic uint64_t used_bytes;    /* bytes of all live buffers; any thread may read them */
     uint64_t peak_bytes;            /* maximum of used_bytes */
     uint64_t last_buffer;           /* number of the newest buffer */
     int unflushed;                  /* launches since the last flush: queue.h */
