@@ -79,13 +79,8 @@ class Pair:
             server.stop()
 
 
-def comparable(text):
-    """Returns a text without what LibreTranslate changes in it: final marks and the case of the first letter."""
-    return text.rstrip("!?.,;。 ").lower()
-
-
 def check_translations(pairs, precision):
-    equal = [comparable(ours) == comparable(theirs) for ours, theirs in pairs]
+    equal = [ours == theirs for ours, theirs in pairs]
     share = sum(equal) / len(equal)
     say(f"{100 * share:.1f} % of the translations are the same")
     if share < LEAST_EQUAL[precision]:
@@ -127,8 +122,8 @@ class Run:
         self.key, self.pair = None, None
         self.python = venv_python(say, "serve-venv", "BENCH_SERVE_VENV", "requirements-serve.txt")
 
-    def clformer(self, model, precision):
-        return start_clformer(self.options.clformer, ["-m", model, "--precision", precision, "--device", self.options.device])
+    def clformer(self, model, precision, *flags):
+        return start_clformer(self.options.clformer, ["-m", model, "--precision", precision, "--device", self.options.device, *flags])
 
     def start_translation(self, precision):
         place = PLACE / DEMO.name
@@ -137,7 +132,8 @@ class Run:
         port = free_port()
         theirs = start_peer([self.python, ENGINES / "libretranslate_server.py", folder.parent, port], port, "/languages",
                             {"ARGOS_INTRA_THREADS": str(self.options.peer_threads)})
-        self.pair = Pair(self.clformer(f"fr-en:{folder}", precision), theirs, translation_requests())
+        ours = self.clformer(f"fr-en:{folder}", precision, "--libretranslate-text")
+        self.pair = Pair(ours, theirs, translation_requests())
         self.pair.check(lambda pairs: check_translations(pairs, precision))
 
     def start_transcription(self, precision):
