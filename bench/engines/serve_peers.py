@@ -132,7 +132,7 @@ class Run:
         port = free_port()
         theirs = start_peer([self.python, ENGINES / "libretranslate_server.py", folder.parent, port], port, "/languages",
                             {"ARGOS_INTRA_THREADS": str(self.options.peer_threads)})
-        ours = self.clformer(f"fr-en:{folder}", precision, "--libretranslate-text")
+        ours = self.clformer(folder, precision, "--libretranslate-text")
         self.pair = Pair(ours, theirs, translation_requests())
         self.pair.check(lambda pairs: check_translations(pairs, precision))
 
