@@ -9,6 +9,7 @@ import time
 
 REFUSED = 0  # status of a request whose connection was refused or closed without an answer
 CONNECT_SECONDS = 30
+ANSWER_SECONDS = 600
 
 
 class Request:
@@ -68,12 +69,15 @@ class Connection(asyncio.Protocol):
             self.answer.set_result((status, body))
 
     async def exchange(self, data):
-        """Returns the status and the body of the answer."""
+        """Returns the status and the body of the answer; without one after ANSWER_SECONDS, closes the connection."""
         if self.transport is None:
             return REFUSED, b""
         self.answer = asyncio.get_running_loop().create_future()
         self.transport.write(data)
-        return await self.answer
+        timer = asyncio.get_running_loop().call_later(ANSWER_SECONDS, self.close)
+        answer = await self.answer
+        timer.cancel()
+        return answer
 
     def close(self):
         if self.transport is not None:
