@@ -2,7 +2,7 @@
 # that no GPU is required.
 # shellcheck shell=bash
 
-TEST_PACKAGES=(libcmocka-dev libopenmpi-dev openmpi-bin:mpirun oclgrind clang-15 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
+TEST_PACKAGES=(libcmocka-dev libopenmpi-dev openmpi-bin:mpirun oclgrind clang-15 clang-19 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
     libavformat-dev libavcodec-dev libswresample-dev python3-pip:pip3 curl:curl chromium chromium-driver:chromedriver)
 
 # Wheels with versions and checksums, so that every mirror provides the reviewed files. One checksum per processor type.

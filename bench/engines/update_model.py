@@ -58,7 +58,7 @@ def update(work, micro_batches, ranks, link, reduce=tree, overlaps=False, cores=
         hidden = work.backward * work.micro_batch
         communication = max(communication - hidden, reduce(ranks, work.late_bytes, link))
     turns = max(1.0, ranks / cores) if cores else 1.0
-    return turns * (passes + work.step + spoken)
+    return turns * (passes + work.step + communication)
 
 
 def stops_paying(seconds, least=1.5):

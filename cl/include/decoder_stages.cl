@@ -15,15 +15,30 @@ struct space {
     __local int *answer;
 };
 
+static inline struct clf__place place_in(const struct clf__stages_sizes *sizes, int rows)
+{
+#ifdef MATRIX_NV80
+    return sizes->rows[rows];
+#else /* AMD's compiler would copy an argument with a variable index to scratch memory */
+    int offset = sizes->rows[0].offset, stride = sizes->rows[0].stride;
+#pragma unroll
+    for (int i = 1; i < CLF__ROWS_COUNT; i++) {
+        offset = i == rows ? sizes->rows[i].offset : offset;
+        stride = i == rows ? sizes->rows[i].stride : stride;
+    }
+    return (struct clf__place){offset, stride};
+#endif
+}
+
 static inline __global float *floats_of(const struct space *space, int rows, const struct clf__stages_sizes *sizes)
 {
-    int offset = sizes->rows[rows].offset;
+    int offset = place_in(sizes, rows).offset;
     return rows == CLF__ROWS_X ? space->x + offset : (__global float *)(space->work + offset);
 }
 
 static inline __global ushort *operands_of(const struct space *space, int rows, const struct clf__stages_sizes *sizes)
 {
-    int offset = sizes->rows[rows].offset;
+    int offset = place_in(sizes, rows).offset;
     return rows == CLF__ROWS_OPERAND ? space->operands + offset : (__global ushort *)(space->work + offset);
 }
 
@@ -44,11 +59,11 @@ static inline const __global float *vector_of(const struct space *space, int pla
 static inline ALWAYS_INLINE void round_rows(const struct clf__stage *stage, const struct space *space,
                                             const struct clf__stages_sizes *sizes)
 {
-    int stride = sizes->rows[stage->to].stride;
+    int stride = place_in(sizes, stage->to).stride;
     for (int row = (int)get_group_id(0); row < sizes->self.rows; row += (int)get_num_groups(0)) {
         quantize_row_gpu((__local float2 *)space->memory,
                          (__global uchar *)(operands_of(space, stage->to, sizes) + (size_t)row * stride), 2 * stride,
-                         floats_of(space, stage->from, sizes) + (size_t)row * sizes->rows[stage->from].stride,
+                         floats_of(space, stage->from, sizes) + (size_t)row * place_in(sizes, stage->from).stride,
                          stage->inputs, (int)get_local_id(0), CLF__STAGE_GROUP);
     }
 }
@@ -61,8 +76,8 @@ static inline ALWAYS_INLINE void round_rows(const struct clf__stage *stage, cons
     int quads = (stage->inputs + 3) / 4, total = quads * sizes->self.rows, size = (int)get_global_size(0);
     for (int i = (int)get_global_id(0); i < total; i += size) {
         int row = i / quads, column = i % quads * 4, left = stage->inputs - column;
-        float4 value = load_quad(from + (size_t)row * sizes->rows[stage->from].stride + column, left, 0.0f);
-        store_operand_quad(value, to + (size_t)row * sizes->rows[stage->to].stride + column, left);
+        float4 value = load_quad(from + (size_t)row * place_in(sizes, stage->from).stride + column, left, 0.0f);
+        store_operand_quad(value, to + (size_t)row * place_in(sizes, stage->to).stride + column, left);
     }
 }
 #endif
@@ -73,13 +88,13 @@ static inline ALWAYS_INLINE void norm_rows(const struct clf__stage *stage, const
 {
     int way = (int)get_local_id(0) / GROUP, groups = (int)get_num_groups(0), rows = sizes->self.rows;
     __local float *shared = (__local float *)space->memory + way * NORM_SHARED;
-    int stride = sizes->rows[stage->to].stride;
+    int stride = place_in(sizes, stage->to).stride;
     for (int first = (int)get_group_id(0); first < rows; first += groups * WAYS) {
         int own = first + way * groups, row = min(own, rows - 1);
-        __global float *x = floats_of(space, CLF__ROWS_X, sizes) + (size_t)row * sizes->rows[CLF__ROWS_X].stride;
+        __global float *x = floats_of(space, CLF__ROWS_X, sizes) + (size_t)row * place_in(sizes, CLF__ROWS_X).stride;
         __global ushort *operands = operands_of(space, stage->to, sizes) + (size_t)row * stride;
         const struct norm_row out = row_of(own < rows && stage->writes_x ? x : 0, own < rows ? operands : 0, stride);
-        norm_row_gpu(shared, &out, floats_of(space, stage->from, sizes) + (size_t)row * sizes->rows[stage->from].stride,
+        norm_row_gpu(shared, &out, floats_of(space, stage->from, sizes) + (size_t)row * place_in(sizes, stage->from).stride,
                      vector_of(space, stage->gamma), vector_of(space, stage->beta), stage->inputs, sizes->epsilon);
     }
 }
@@ -150,13 +165,13 @@ static inline ALWAYS_INLINE void multiply_rows(const struct clf__stage *stage, c
     int is_rounded = PRECISION != 3 && stage->to >= CLF__ROWS_FLOATS;
     const struct matrix_result result = {
         .y = is_rounded ? (__global float *)operands_of(space, stage->to, sizes) : floats_of(space, stage->to, sizes),
-        .y_stride = sizes->rows[stage->to].stride,
+        .y_stride = place_in(sizes, stage->to).stride,
         .is_rounded = is_rounded,
         .residual = stage->adds_x ? floats_of(space, CLF__ROWS_X, sizes) : 0,
-        .residual_stride = sizes->rows[CLF__ROWS_X].stride,
+        .residual_stride = place_in(sizes, CLF__ROWS_X).stride,
         .bias = vector_of(space, stage->beta),
         .x = (const __global uint4 *)operands_of(space, stage->from, sizes),
-        .x_pitch = sizes->rows[stage->from].stride / CLF__WORD_HALVES,
+        .x_pitch = place_in(sizes, stage->from).stride / CLF__WORD_HALVES,
         .w = w,
         .rows = sizes->self.rows,
         .outputs = stage->outputs,

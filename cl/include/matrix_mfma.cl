@@ -1,8 +1,8 @@
-/* Matrix instructions of AMD's CDNA GPUs (gfx90a): v_mfma of 16 x 16 x 16, through built-in functions of clang. See
+/* Matrix instructions of AMD's CDNA GPUs (gfx90a, gfx942): v_mfma of 16 x 16 x 16, through built-in functions of clang. See
  * matrix.cl.
  *
- * Two instructions multiply a slice of halves, four instructions a slice of bytes. A lane holds four neighbouring
- * halves or bytes of a row for each. Since A and B use the same assignment, this only permutes K within the slice. */
+ * Two instructions multiply a slice of halves; a slice of bytes takes four instructions, or two of 16 x 16 x 32 on
+ * gfx942. A lane holds four neighbouring halves or bytes (gfx942: eight bytes) of a row for each. Since A and B use the same assignment, this only permutes K within the slice. */
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
 #define MATRIX_LANES   64
@@ -34,6 +34,8 @@ typedef half mfma_halves __attribute__((ext_vector_type(4)));
 typedef short mfma_halves __attribute__((ext_vector_type(4)));
 #define MFMA(a, b, sums)                                                                                               \
     __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(__builtin_astype(a, mfma_halves), __builtin_astype(b, mfma_halves), sums, 0, 0, 0)
+#elif defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
+#define MFMA(a, b, sums) __builtin_amdgcn_mfma_i32_16x16x32_i8(as_long(a), as_long(b), sums, 0, 0, 0)
 #else
 #define MFMA(a, b, sums)                                                                                               \
     __builtin_amdgcn_mfma_i32_16x16x16i8((int)(a).y, (int)(b).y,                                                       \

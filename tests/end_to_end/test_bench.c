@@ -134,10 +134,9 @@ static void check_forced(const char *call)
     assert_refused(result, 2, "--min-length must be equal to --max-length");
 }
 
-/* A recording is transcribed with every number of beams, by itself and in parallel. */
-static void test_transcribe(void **state)
+/* Writes talk.wav, two seconds, to a new folder. */
+static const char *write_recording(void)
 {
-    (void)state;
     enum { COUNT = 2 * CLF_AUDIO_RATE };
     const uint32_t head[] = {0x46464952,     2 * COUNT + 36,     0x45564157, 0x20746d66, 16,       0x00010001,
                              CLF_AUDIO_RATE, 2 * CLF_AUDIO_RATE, 0x00100002, 0x61746164, 2 * COUNT};
@@ -148,6 +147,14 @@ static void test_transcribe(void **state)
         wav[i] = (char)(i * i % 251);
     }
     process_write(folder, "talk.wav", wav, sizeof head + 2 * COUNT);
+    return folder;
+}
+
+/* A recording is transcribed with every number of beams, by itself and in parallel. */
+static void test_transcribe(void **state)
+{
+    (void)state;
+    const char *folder = write_recording();
     char *call = process_format("bench --stage transcribe -m %s --work %s/talk.wav --repeats 1",
                                 support_fixture("speech/tiny"), folder);
     struct process_result result = run_clformer(NULL, process_format("%s --beam 1,3 --json", call));
@@ -190,6 +197,29 @@ static void test_step(void **state)
     double rate =
         number(row, "step_weight_bytes") / number(row, "seconds") / number(row, "read_bytes_per_second");
     assert_true(rate / number(row, "share_of_read") > 0.999 && rate / number(row, "share_of_read") < 1.001);
+    json_decref(row);
+}
+
+/* The step of a Whisper model decodes copies of a recording. */
+static void test_step_of_speech(void **state)
+{
+    (void)state;
+    const char *model = support_fixture("speech/tiny");
+    struct process_result result = run_clformer(NULL, process_format("bench --stage step -m %s", model));
+    assert_refused(result, 2, "--stage step: a Whisper model requires a recording; add --work FILE");
+    if (!clf_audio_reads_files()) {
+        return;
+    }
+    result = run_clformer(
+        NULL, process_format("bench --stage step -m %s --work %s/talk.wav --batch 2 --repeats 1 --json",
+                             model, write_recording()));
+    if (process_count(result.output, "the time of a step cannot be measured") > 0) {
+        skip();
+    }
+    char *rest = result.output;
+    json_t *row = next_row(&rest);
+    double tokens = check_row(row, "step", 2, 1);
+    assert_true(tokens > 1.99 && tokens < 2.01);
     json_decref(row);
 }
 
@@ -379,6 +409,7 @@ int main(void)
         cmocka_unit_test_teardown(test_stages, support_teardown),
         cmocka_unit_test_teardown(test_transcribe, support_teardown),
         cmocka_unit_test_teardown(test_step, support_teardown),
+        cmocka_unit_test_teardown(test_step_of_speech, support_teardown),
         cmocka_unit_test_teardown(test_work_file, support_teardown),
         cmocka_unit_test_teardown(test_failing_cases, support_teardown),
         cmocka_unit_test_teardown(test_page_of_a_stage, support_teardown),

@@ -54,6 +54,7 @@ static void test_equal_to_command(void **state)
     check_equal(process_format("%s,\"sentences\":false,\"bulk\":true", texts), lines, "");
     check_equal(process_format("%s,\"n_best\":3", texts), lines, "--n-best 3");
     check_equal(process_format("%s,\"n_best\":6", texts), lines, "--n-best 6 --beam 6");
+    check_equal(process_format("%s,\"n_best\":6,\"beam\":null", texts), lines, "--n-best 6 --beam 6");
     check_equal(process_format("%s,\"alternatives\":3", texts), lines, "--alternatives 3");
     check_equal(process_format("%s,\"alignment_layer\":2,\"beam\":1", texts), lines,
                 "--alignments --alignment-layer 2 --beam 1");
@@ -199,6 +200,20 @@ static void test_errors(void **state)
     assert_int_equal(last.status, 405);
 }
 
+/* A warning that clients can cause is printed once. */
+static void test_warnings(void **state)
+{
+    (void)state;
+    struct http_server server = http_start("-m " DEMO_MODEL);
+    for (int i = 0; i < 3; i++) {
+        http_request(&last, server.port, "POST /v1/translate", JSON_TYPE,
+                     "{\"text\":\"Oui. Merci.\",\"source\":\"fr\",\"target\":\"en\",\"sentences\":false}");
+        assert_int_equal(last.status, 200);
+    }
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+    assert_int_equal(process_count(server.process.errors, "contains several sentences"), 1);
+}
+
 static int start_shared(void **state)
 {
     (void)state;
@@ -223,6 +238,7 @@ int main(void)
         cmocka_unit_test_teardown(test_sentences, support_teardown),
         cmocka_unit_test_teardown(test_streams, support_teardown),
         cmocka_unit_test_teardown(test_errors, support_teardown),
+        cmocka_unit_test_teardown(test_warnings, support_teardown),
     };
     return cmocka_run_group_tests(tests, start_shared, stop_shared);
 }

@@ -1,5 +1,6 @@
 /* Decoding with persistent launches gives the candidates of separate launches, also if groups stop waiting,
  * if results differ, and if another open device uses the hardware. */
+#include <pthread.h>
 #include <string.h>
 
 #include "model/infer/internal.h"
@@ -7,6 +8,7 @@
 #include "runtime/device/device.h"
 #include "runtime/device/exclusive.h"
 #include "support/support.h"
+#include "support/threads.h"
 
 #include "model/folder.h"
 
@@ -70,7 +72,8 @@ static void decode(struct candidates *out, struct clf__session *session, int row
     }
 }
 
-static int spoils; /* modifies the copies of vectors that persistent launches read */
+static int spoils;     /* modifies the copies of vectors that persistent launches read */
+static int most_looks; /* maximum reads of the counter in a wait; 0: the device's */
 
 /* Returns the stages of a layer in persistent launches. */
 static int run_sources(struct candidates *out, struct clf__transformer *transformer,
@@ -86,6 +89,7 @@ static int run_sources(struct candidates *out, struct clf__transformer *transfor
     struct clf__session *session;
     assert_ok(clf__session_create(&session, transformer, &limits));
     assert_ok(clf__session_start(session, sources));
+    session->persistent.most_looks = most_looks;
     if (spoils) {
         struct clf__buffer *vectors = session->persistent.vectors.buffer;
         assert_ok(clf__buffer_fill(vectors, 0, clf__buffer_bytes(vectors), 0.5f));
@@ -250,6 +254,106 @@ static void test_different_results(void **state)
     support_free_all();
 }
 
+/* Counts the warnings that concern persistent launches. */
+static void count_warning(clf_log_level level, const char *message, void *count)
+{
+    *(int *)count += level == CLF_LOG_WARNING && strstr(message, "persistent launch") != NULL;
+}
+
+/* A launch of more groups than the device runs at once ends, the step is repeated, and separate launches
+ * follow, with one warning for all sessions. */
+static void test_too_many_groups(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_device();
+    if (clf_device_describe(device)->kind !=
+        CLF_DEVICE_CPU) { /* a GPU runs several groups per compute unit */
+        clf_device_close(device);
+        skip();
+    }
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, make_model("paper"), CLF_PRECISION_FP16));
+    static struct candidates many, one;
+    int warnings = 0;
+    device->caps.compute_units = 3 * device->caps.compute_units + 1;
+    clf__device_set_tunable(device, CLF__TUNABLE_STEP_ROWS + CLF__PRECISION_FP16, 0);
+    run(&many, transformer, -1, -1);
+    clf__device_set_tunable(device, CLF__TUNABLE_STEP_ROWS + CLF__PRECISION_FP16, CLF__PERSISTENT_ROWS);
+    most_looks = 1 << 16;
+    clf_log_set(count_warning, &warnings);
+    for (int i = 0; i < 2; i++) {
+        run(&one, transformer, -1, -1);
+        assert_memory_equal(&one, &many, sizeof one);
+    }
+    clf_log_set(NULL, NULL);
+    most_looks = 0;
+    assert_int_equal(warnings, 1);
+    assert_true(device->has_no_persistent_launches);
+    assert_int_equal(support_launches(device, "decoder_layers_gpu"), 1);
+    clf__transformer_free(transformer);
+    clf_device_close(device);
+    support_free_all();
+}
+
+/* A thread that decodes several times on its own device. */
+enum { THREADS = 2, TIMES = 8 };
+struct decoder_thread {
+    pthread_t thread;
+    struct clf_device *device;
+    struct clf__transformer *transformer;
+    struct candidates found[TIMES];
+};
+
+static void *decode_again_and_again(void *argument)
+{
+    struct decoder_thread *own = argument;
+    for (int i = 0; i < TIMES; i++) {
+        run(&own->found[i], own->transformer, -1, -1);
+    }
+    return NULL;
+}
+
+/* Two threads decode at once on the same hardware. In each step, at most one of them has a persistent launch.
+ */
+static void test_two_threads(void **state)
+{
+    (void)state;
+    static struct decoder_thread threads[THREADS];
+    static struct candidates many;
+    const char *folder = make_model("paper");
+    int64_t launches = 0;
+    int warnings = 0;
+    for (int i = 0; i < THREADS; i++) {
+        threads[i].device = open_device();
+        assert_ok(
+            clf__transformer_load(&threads[i].transformer, threads[i].device, folder, CLF_PRECISION_FP16));
+    }
+    enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + CLF__PRECISION_FP16;
+    clf__device_set_tunable(threads[0].device, tunable, 0);
+    run(&many, threads[0].transformer, -1, -1);
+    clf__device_set_tunable(threads[0].device, tunable, clf__tunables[tunable].standard);
+    clf_log_set(count_warning, &warnings);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i].thread, NULL, decode_again_and_again, &threads[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i].thread, NULL), 0);
+    }
+    clf_log_set(NULL, NULL);
+    for (int i = 0; i < THREADS; i++) {
+        for (int time = 0; time < TIMES; time++) {
+            assert_memory_equal(&threads[i].found[time], &many, sizeof many);
+        }
+        launches += support_launches(threads[i].device, "decoder_layers_gpu");
+        assert_false(threads[i].device->has_no_persistent_launches);
+        clf__transformer_free(threads[i].transformer);
+        clf_device_close(threads[i].device);
+    }
+    assert_int_equal(warnings, 0);
+    assert_in_range(launches, LENGTH * TIMES, THREADS * LENGTH * TIMES);
+    support_free_all();
+}
+
 static void test_switched_off(void **state)
 {
     (void)state;
@@ -273,6 +377,8 @@ int main(void)
         cmocka_unit_test_teardown(test_long_sources, support_teardown),
         cmocka_unit_test_teardown(test_two_devices, support_teardown),
         cmocka_unit_test_teardown(test_different_results, support_teardown),
+        cmocka_unit_test_teardown(test_too_many_groups, support_teardown),
+        cmocka_unit_test_teardown(test_two_threads, support_teardown),
         cmocka_unit_test_teardown(test_switched_off, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,8 @@ struct bench_call {
 
 /* Times the cases of flags.stage and prints each result as soon as it is measured. Returns an exit status. */
 int bench_stage_run(struct bench_call *call);
+/* Fails because of a line of the work file; index 0 is the first line. */
+clf_status bench_unusable_line(int index, const char *problem);
 /* Parse "1,8,64", and "2048x512x512,..." with `sizes` sizes each. Return -1 on success, or an exit status for
  * an invalid value. */
 int bench_parse_numbers(struct bench_numbers *out, const char *flag, const char *list);
@@ -62,7 +64,8 @@ int bench_parse_shapes(struct bench_shapes *out, const char *list, int sizes);
 int bench_train_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                     int batch);
 /* Runs one case of the stage "step": alternates a greedy decoding step of the first `batch` lines with a
- * stream read. */
+ * stream read. lines is NULL for a Whisper model, which decodes `batch` copies of the recording call->work.
+ */
 int bench_step_run(struct bench_call *call, const struct setup *setup, const struct clf_line *lines,
                    int batch);
 /* Times the stage "transcribe" for each batch size and beam size; the work file is a recording. Returns an

@@ -34,7 +34,7 @@ static clf_status encode(void *context)
     return clf__device_finish(one->device);
 }
 
-static clf_status unusable_line(int index, const char *problem)
+clf_status bench_unusable_line(int index, const char *problem)
 {
     return clf__fail(CLF_TEXT, "line %d of the work file cannot be used: %s", index + 1, problem);
 }
@@ -53,7 +53,7 @@ static clf_status translate(void *context)
     one->tokens = 0;
     for (int i = 0; i < one->batch && status == CLF_OK; i++) {
         if (results[i].status != CLF_OK) {
-            status = unusable_line(i, results[i].problem);
+            status = bench_unusable_line(i, results[i].problem);
         }
         one->tokens += results[i].count > 0 ? results[i].hypotheses[0].count : 0;
     }
@@ -71,7 +71,7 @@ static clf_status score(void *context)
     one->tokens = 0;
     for (int i = 0; i < one->batch && status == CLF_OK; i++) {
         if (results[i].status != CLF_OK) {
-            status = unusable_line(i, results[i].problem);
+            status = bench_unusable_line(i, results[i].problem);
         }
         one->tokens += results[i].count;
     }
@@ -101,7 +101,7 @@ static clf_status read_sources(struct stage_case *one)
         clf_status status = clf__translator_read(&one->sources[i], one->translator, &one->lines[i]);
         status = clf__line_problem(status, &line_status, &problem);
         if (status == CLF_OK && line_status != CLF_OK) {
-            status = unusable_line(i, problem);
+            status = bench_unusable_line(i, problem);
         }
         clf__free(problem);
         CLF__TRY(status);
@@ -243,17 +243,24 @@ static int too_few_lines(const struct bench_call *call, const struct bench_case 
     return bench_end_case(call, one, status, NULL);
 }
 
+/* Returns whether the work file is a recording. */
+static int decodes_recording(const struct bench_call *call, const struct setup *setup)
+{
+    return call->flags.stage == BENCH_STEP && clf_model_describe(setup->model)->feature_size > 0;
+}
+
 static int run_any(struct bench_call *call, const struct setup *setup, const struct window *window, int batch,
                    int beam)
 {
-    if (window->count < batch) {
+    int is_recording = decodes_recording(call, setup);
+    if (!is_recording && window->count < batch) {
         return too_few_lines(call, &(struct bench_case){setup->device, batch, beam}, window->count);
     }
     switch (call->flags.stage) {
     case BENCH_TRAIN:
         return bench_train_run(call, setup, window->lines, batch);
     case BENCH_STEP:
-        return bench_step_run(call, setup, window->lines, batch);
+        return bench_step_run(call, setup, is_recording ? NULL : window->lines, batch);
     default:
         return run_case(call, setup, window->lines, batch, beam);
     }
@@ -305,14 +312,21 @@ int bench_stage_run(struct bench_call *call)
 {
     struct window window = {.bytes = NULL};
     struct setup setup = {.count = 0};
-    int status = read_work(&window, call);
     struct flags flags = call->flags;
+    int status = flags.stage == BENCH_STEP ? EXIT_DONE : read_work(&window, call);
     if (flags.stage == BENCH_TRAIN) {
         flags.model_options.precision = CLF_PRECISION_FP32; /* --precision is the precision of GEMM */
     }
     if (status == EXIT_DONE) { /* these stages distribute lines over devices; the others use one device */
         int shares = has_beams(call) || flags.stage == BENCH_SCORE;
         status = shares ? setup_open_several(&setup, &flags) : setup_open(&setup, &flags);
+    }
+    if (status == EXIT_DONE && flags.stage == BENCH_STEP) { /* the model decides what the work file is */
+        status =
+            !decodes_recording(call, &setup) ? read_work(&window, call)
+            : flags.work != NULL
+                ? EXIT_DONE
+                : report_wrong_call("--stage step: a Whisper model requires a recording; add --work FILE");
     }
     if (status == EXIT_DONE && has_beams(call)) {
         status = check_search(call, &setup);

@@ -1,20 +1,10 @@
 /* Times the transcription of a recording per batch size and beam size, without loading and compilation. */
-#include <clformer/transcriber.h>
+#include "bench/transcribe.h"
 
 #include <math.h>
 
 #include "base/memory.h"
-#include "bench/bench.h"
 #include "transcribe/internal.h"
-
-/* The state of a running case: a batch of `batch` copies of the recording. */
-struct transcribe_case {
-    int batch, beam;
-    struct clf_transcriber *transcriber;
-    struct clf_audio **audios; /* (batch) */
-    long long tokens; /* tokens of all segments of a call, or generated tokens if their number is forced */
-    struct clf__failure failure;
-};
 
 static clf_status open_audio(struct clf_audio **out, int index, void *user)
 {
@@ -35,7 +25,7 @@ static void end_recording(int index, clf_status status, struct clf_transcript *t
     clf_transcript_free(transcript);
 }
 
-static clf_status transcribe(void *context)
+clf_status transcribe_case_run(void *context)
 {
     struct transcribe_case *one = context;
     struct clf_recordings recordings;
@@ -85,7 +75,8 @@ static clf_status open_audios(struct transcribe_case *one, const char *path)
     return CLF_OK;
 }
 
-static clf_status prepare(struct transcribe_case *one, const struct bench_call *call, struct clf_model *model)
+clf_status transcribe_case_prepare(struct transcribe_case *one, const struct bench_call *call,
+                                   struct clf_model *model)
 {
     static const double zero[] = {0};
     const struct flags *flags = &call->flags;
@@ -120,7 +111,7 @@ static json_t *case_row(const struct bench_call *call, const struct setup *setup
     return row;
 }
 
-static void release(struct transcribe_case *one)
+void transcribe_case_release(struct transcribe_case *one)
 {
     for (int i = 0; one->audios != NULL && i < one->batch; i++) {
         clf_audio_free(one->audios[i]);
@@ -134,15 +125,15 @@ static int run_case(const struct bench_call *call, const struct setup *setup, in
 {
     struct transcribe_case one = {.batch = batch, .beam = beam};
     struct timing timing;
-    clf_status status = prepare(&one, call, setup->model);
+    clf_status status = transcribe_case_prepare(&one, call, setup->model);
     if (status == CLF_OK) {
-        status = timing_measure(&timing, transcribe, &one,
+        status = timing_measure(&timing, transcribe_case_run, &one,
                                 call->flags.repeats > 0 ? call->flags.repeats : BENCH_REPEATS,
                                 signals_interrupted);
     }
     json_t *row = status == CLF_OK ? case_row(call, setup, &one, &timing) : NULL;
     int result = bench_end_case(call, &(struct bench_case){setup->device, batch, beam}, status, row);
-    release(&one);
+    transcribe_case_release(&one);
     return result;
 }
 

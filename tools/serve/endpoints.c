@@ -134,9 +134,9 @@ static const struct endpoint_route *find_route(const char **rest, const char *pa
 }
 
 static struct answer call(struct service *service, struct MHD_Connection *connection, endpoint *called,
-                          const char *rest, const char *body, size_t size)
+                          const char *method, const char *rest, const char *body, size_t size)
 {
-    struct fields fields = fields_read(connection, body, size);
+    struct fields fields = fields_read(connection, method, body, size);
     fields.rest = rest;
     struct answer answer =
         fields.problem != NULL ? endpoints_error(400, "%s", fields.problem) : called(service, &fields);
@@ -156,7 +156,7 @@ static struct answer get_file(const struct page_file *file, struct MHD_Connectio
     int is_known = page_is_known(file, connection);
     return (struct answer){.status = is_known ? 304 : 200,
                            .text = strdup(is_known ? "" : (const char *)file->text),
-                           .type = file->type,
+                           .type = is_known ? NULL : file->type,
                            .file = file};
 }
 
@@ -185,10 +185,10 @@ struct answer endpoints_answer(struct service *service, struct MHD_Connection *c
     }
     int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
     if (route->get != NULL && is_get) {
-        return call(service, connection, route->get, rest, body, size);
+        return call(service, connection, route->get, method, rest, body, size);
     }
     if (route->post != NULL && strcmp(method, "POST") == 0) {
-        return call(service, connection, route->post, rest, body, size);
+        return call(service, connection, route->post, method, rest, body, size);
     }
     if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's question before POST */
         return (struct answer){.status = 200, .text = strdup("")};

@@ -32,6 +32,7 @@ struct service {
         double time;    /* seconds of a request */
     } limits;
     atomic_llong characters; /* of all requests */
+    atomic_int running;      /* requests that are not answered completely */
     atomic_int is_stopping;
 };
 

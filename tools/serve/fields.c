@@ -172,9 +172,11 @@ int fields_are_json(struct MHD_Connection *connection)
     return type != NULL && is_json_type(type);
 }
 
-static struct fields read_fields(struct MHD_Connection *connection, const char *body, size_t size)
+static struct fields read_fields(struct MHD_Connection *connection, const char *method, const char *body,
+                                 size_t size)
 {
-    if (fields_are_json(connection)) {
+    int is_missing = size == 0 && strcmp(method, "POST") != 0; /* some clients send the media type with GET */
+    if (fields_are_json(connection) && !is_missing) {
         return fields_parse_json(body, size);
     }
     struct form form = {.object = json_object()};
@@ -206,9 +208,10 @@ static void read_key(struct fields *fields, struct MHD_Connection *connection)
     snprintf(fields->key, sizeof fields->key, "%s", key != NULL ? key : "");
 }
 
-struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size)
+struct fields fields_read(struct MHD_Connection *connection, const char *method, const char *body,
+                          size_t size)
 {
-    struct fields fields = read_fields(connection, body, size);
+    struct fields fields = read_fields(connection, method, body, size);
     fields.connection = connection;
     client_address(fields.address, sizeof fields.address, connection);
     read_key(&fields, connection);

@@ -25,7 +25,8 @@ struct fields {
 /* Reads the fields, by the rules of LibreTranslate: a JSON body alone, or else the query, then the body if it
  * is a form. The first value of a repeated field counts, but the field text of DeepL's API
  * becomes an array. No string contains a NUL. */
-struct fields fields_read(struct MHD_Connection *connection, const char *body, size_t size);
+struct fields fields_read(struct MHD_Connection *connection, const char *method, const char *body,
+                          size_t size);
 /* Parses a JSON body: an object without NUL, duplicate keys and deep nesting. */
 struct fields fields_parse_json(const char *body, size_t size);
 /* Returns 1 if the media type of a request is JSON. */

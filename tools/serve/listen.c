@@ -44,7 +44,7 @@ clf_status socket_bind(int *out, const char *host, int port)
                                        host, port, strerror(reason));
 }
 
-clf_status socket_listen(int descriptor, char *address, size_t size)
+clf_status socket_listen(int descriptor, const char *scheme, char *address, size_t size)
 {
     struct sockaddr_storage bound;
     socklen_t length = sizeof bound;
@@ -59,6 +59,6 @@ clf_status socket_listen(int descriptor, char *address, size_t size)
         return clf__fail(CLF_BAD_ARGUMENT, "cannot listen: %s; change --host", gai_strerror(error));
     }
     int is_ipv6 = strchr(host, ':') != NULL;
-    snprintf(address, size, "http://%s%s%s:%s", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
+    snprintf(address, size, "%s://%s%s%s:%s", scheme, is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "", port);
     return CLF_OK;
 }

@@ -18,6 +18,7 @@ static const struct page_file files[] = {
     {"/page/server.js", script, serve_server_js},
     {"/page/icon.svg", "image/svg+xml", serve_icon_svg},
     {"/robots.txt", "text/plain; charset=utf-8", serve_robots_txt},
+    {"/openapi.json", "application/json", serve_openapi_json},
 };
 
 const struct page_file *page_find(const char *path)

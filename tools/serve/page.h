@@ -1,12 +1,12 @@
-/* The web page at `/` and the files that it loads, embedded by CMake. */
+/* The web page at `/`, the files that it loads, and the OpenAPI document, embedded by CMake. */
 #ifndef CLF_TOOLS_SERVE_PAGE_H
 #define CLF_TOOLS_SERVE_PAGE_H
 
 #include <microhttpd.h>
 
-/* The files of the folder page/; NUL-terminated. */
+/* The files of the folder page/, and openapi.json; NUL-terminated. */
 extern const unsigned char serve_index_html[], serve_page_css[], serve_page_js[], serve_translator_js[],
-    serve_files_js[], serve_server_js[], serve_icon_svg[], serve_robots_txt[];
+    serve_files_js[], serve_server_js[], serve_icon_svg[], serve_robots_txt[], serve_openapi_json[];
 
 struct page_file {
     const char *path, *type;

@@ -12,6 +12,7 @@
 #include "serve/listen.h"
 #include "serve/server.h"
 #include "serve/speech.h"
+#include "serve/wyoming.h"
 #endif
 
 static const char help[] =
@@ -25,7 +26,7 @@ static const char help[] =
     "SRC-TGT are the languages of a model that does not name them, or the only languages to serve.\n"
     "With several models, each pair of languages is translated by the model that has it, or else by\n"
     "several in sequence: fr-en and en-de together also translate fr to de. NAME is the model's name in\n"
-    "answers.\n"
+    "answers. --wyoming opens a port for Home Assistant.\n"
     "\n"
     "Example:\n"
     "  $ clformer serve -m fr-en:opus-mt-fr-en --port 5000\n"
@@ -54,6 +55,7 @@ enum {
 struct serving {
     struct flags flags;
     int listening; /* socket; -1: none */
+    int speaking;  /* socket of the Wyoming server; -1: none */
     struct served_models models;
     struct routes *routes;
     struct service service;
@@ -83,40 +85,60 @@ static int chosen(int flag, int otherwise)
     return flag >= 0 ? flag : otherwise;
 }
 
-static void report_start(const struct served_models *models, const char *address)
+/* `wyoming` is an address, or empty. */
+static void report_start(const struct served_models *models, const char *address, const char *wyoming)
 {
     fprintf(stderr, "clformer: serving");
     for (int i = 0; i < models->count; i++) {
         fprintf(stderr, "%s %s", i > 0 ? "," : "", models->items[i].folder);
     }
-    fprintf(stderr, " at %s\n", address);
+    fprintf(stderr, " at %s%s%s%s\n", address, *wyoming != '\0' ? " and " : "", wyoming,
+            *wyoming != '\0' ? " (Wyoming)" : "");
+}
+
+/* Starts the servers, and prints their addresses. */
+static clf_status start(struct server **server, struct wyoming **wyoming, struct serving *serving)
+{
+    const struct flags *flags = &serving->flags;
+    const struct server_options options = {(size_t)chosen(flags->max_body, DEFAULT_MAX_BODY) << 20,
+                                           (size_t)chosen(flags->max_upload, DEFAULT_MAX_UPLOAD) << 20};
+    char address[128], second[128] = "";
+    CLF__TRY(socket_listen(serving->listening, "http", address, sizeof address));
+    if (serving->speaking >= 0) {
+        CLF__TRY(socket_listen(serving->speaking, "tcp", second, sizeof second));
+        int speaking = serving->speaking;
+        serving->speaking = -1;
+        CLF__TRY(wyoming_start(wyoming, speaking, &serving->service, options.max_upload));
+    }
+    int listening = serving->listening;
+    serving->listening = -1;
+    CLF__TRY(server_start(server, listening, &serving->service, &options));
+    log_once_to_stderr(flags);
+    report_start(&serving->models, address, second);
+    return CLF_OK;
 }
 
 /* Answers requests until a signal arrives. */
 static clf_status answer_requests(struct serving *serving)
 {
     struct server *server = NULL;
-    char address[128];
-    const struct flags *flags = &serving->flags;
-    const struct server_options options = {(size_t)chosen(flags->max_body, DEFAULT_MAX_BODY) << 20,
-                                           (size_t)chosen(flags->max_upload, DEFAULT_MAX_UPLOAD) << 20};
+    struct wyoming *wyoming = NULL;
     clf_interrupt_set(given_up, NULL); /* after a signal, running requests may still compile kernels */
-    clf_status status = socket_listen(serving->listening, address, sizeof address);
-    if (status == CLF_OK) {
-        status = server_start(&server, serving->listening, &serving->service, &options);
-        serving->listening = -1;
-    }
+    clf_status status = start(&server, &wyoming, serving);
     if (status != CLF_OK) {
+        wyoming_stop(wyoming);
+        wyoming_free(wyoming);
         return status;
     }
-    report_start(&serving->models, address);
     while (!signals_interrupted(NULL)) {
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NANOSECONDS}, NULL);
         if (serving->service.log != NULL && signals_take_hangup()) {
             access_log_reopen(serving->service.log);
         }
     }
-    server_stop(server, chosen(flags->grace, DEFAULT_GRACE), give_up);
+    wyoming_stop(wyoming);
+    server_stop(server, chosen(serving->flags.grace, DEFAULT_GRACE), give_up);
+    wyoming_free(wyoming);
     signals_accept_stop();
     return CLF_OK;
 }
@@ -149,6 +171,10 @@ static clf_status create_service(struct service *service, const struct flags *fl
     if (flags->needs_key && flags->keys == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT, "--require-api-key: requires --api-keys");
     }
+    if (flags->wyoming >= 0 && flags->needs_key) { /* its clients could not be admitted */
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "--wyoming: the protocol has no keys; remove --require-api-key or --wyoming");
+    }
     if (queue == 0 || service->limits.time == 0) {
         return clf__fail(CLF_BAD_ARGUMENT, "--queue-limit and --time-limit must be at least 1");
     }
@@ -176,6 +202,10 @@ static void free_service(struct service *service)
 
 static int run_models(struct serving *serving)
 {
+    if (serving->speaking >= 0 && serving->service.speech == NULL) {
+        return report_failure(
+            clf__fail(CLF_BAD_ARGUMENT, "--wyoming: requires a Whisper model; add -m MODEL"));
+    }
     clf_status result = routes_create(&serving->routes, &serving->models);
     serving->service.models = &serving->models;
     serving->service.routes = serving->routes;
@@ -189,9 +219,12 @@ static int serve(struct serving *serving)
     const struct flags *flags = &serving->flags;
     clf_status result = models_parse(&serving->models, flags);
     result = result == CLF_OK ? create_service(&serving->service, flags) : result;
+    const char *host = flags->host != NULL ? flags->host : "127.0.0.1";
     if (result == CLF_OK) {
-        result = socket_bind(&serving->listening, flags->host != NULL ? flags->host : "127.0.0.1",
-                             chosen(flags->port, DEFAULT_PORT));
+        result = socket_bind(&serving->listening, host, chosen(flags->port, DEFAULT_PORT));
+    }
+    if (result == CLF_OK && flags->wyoming >= 0) {
+        result = socket_bind(&serving->speaking, host, flags->wyoming);
     }
     int status = result == CLF_OK ? models_load(&serving->models, &serving->service.speech, flags,
                                                 request_is_over, SERVER_MOST_CONNECTIONS)
@@ -205,12 +238,15 @@ static int serve(struct serving *serving)
     if (serving->listening >= 0) {
         close(serving->listening);
     }
+    if (serving->speaking >= 0) {
+        close(serving->speaking);
+    }
     return status;
 }
 
 int verb_serve(int argc, char **argv)
 {
-    struct serving serving = {.listening = -1};
+    struct serving serving = {.listening = -1, .speaking = -1};
     int status = flags_parse(&serving.flags, argc, argv,
                              TAKES_MODELS | TAKES_DEVICES | TAKES_SEARCH | TAKES_SERVE | TAKES_JSON, help);
     if (status < 0) {

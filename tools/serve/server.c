@@ -19,7 +19,6 @@ struct server {
     struct MHD_Daemon *daemon;
     struct service *service;
     struct server_options options;
-    atomic_int running; /* requests between their headers and the end of their answers */
 };
 
 /* A request from its headers to the end of its answer. */
@@ -65,7 +64,7 @@ static struct MHD_Response *respond_with_text(struct request *request, struct an
         return NULL;
     }
     request->status = has_text ? answer->status : 500;
-    if (*text != '\0') {
+    if (*text != '\0' || answer->type != NULL) { /* a transcript may be empty */
         MHD_add_response_header(response, "Content-Type",
                                 answer->type != NULL && has_text ? answer->type : "application/json");
     }
@@ -160,7 +159,7 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     if (request == NULL) {
         return MHD_NO;
     }
-    atomic_fetch_add(&server->running, 1);
+    atomic_fetch_add(&server->service->running, 1);
     request->start = clf__seconds();
     request->endpoint = endpoints_name(path);
     if (server->service->metrics != NULL) {
@@ -251,7 +250,7 @@ static void finish(void *user, struct MHD_Connection *connection, void **of_conn
     free(request->body);
     free(request);
     *of_connection = NULL;
-    atomic_fetch_sub(&server->running, 1);
+    atomic_fetch_sub(&server->service->running, 1);
 }
 
 clf_status server_start(struct server **out, int listening, struct service *service,
@@ -287,7 +286,7 @@ void server_stop(struct server *server, double grace, void (*give_up)(void))
     if (listening != MHD_INVALID_SOCKET) {
         close(listening);
     }
-    while (atomic_load(&server->running) > 0 && clf__seconds() < end) {
+    while (atomic_load(&server->service->running) > 0 && clf__seconds() < end) {
         nanosleep(&(struct timespec){.tv_nsec = WAIT_NANOSECONDS}, NULL);
     }
     give_up();

@@ -23,8 +23,8 @@ struct server;
 clf_status server_start(struct server **out, int listening, struct service *service,
                         const struct server_options *options);
 
-/* Stops accepting connections, waits until the running requests are answered or `grace` seconds are over,
- * calls `give_up` and closes the connections. */
+/* Stops accepting connections, waits until the running requests of the service are answered or `grace`
+ * seconds are over, calls `give_up` and closes the connections. */
 void server_stop(struct server *server, double grace, void (*give_up)(void));
 
 #endif

@@ -130,6 +130,11 @@ double speech_model_seconds(const struct speech_model *model)
     return 1e-3 * (double)atomic_load(&model->milliseconds);
 }
 
+const struct clf_model *speech_model_loaded(const struct speech_model *model)
+{
+    return model->model;
+}
+
 long long speech_model_created(const struct speech_model *model)
 {
     return model->created;

@@ -21,7 +21,8 @@ struct speech_model *speech_models_find(const struct speech_models *models, cons
 /* Returns the model at an index, or NULL after the last. */
 struct speech_model *speech_models_at(const struct speech_models *models, int index);
 const char *speech_model_name(const struct speech_model *model);
-double speech_model_seconds(const struct speech_model *model);    /* transcribed so far */
+double speech_model_seconds(const struct speech_model *model); /* transcribed so far */
+const struct clf_model *speech_model_loaded(const struct speech_model *model);
 long long speech_model_created(const struct speech_model *model); /* in seconds since 1970 */
 /* Returns 1 for a model that neither translates nor knows other languages than English. */
 int speech_model_is_english_only(const struct speech_model *model);

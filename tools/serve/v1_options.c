@@ -113,6 +113,11 @@ static int read_options(struct v1_request *request, const struct fields *fields,
         return 0;
     }
     request->options.seed = (uint64_t)json_integer_value(seed);
+    const json_t *key = json_object_get(fields->object, "api_key");
+    if (key != NULL && !json_is_null(key) && !json_is_string(key)) {
+        *answer = endpoints_error(400, "api_key: must be a string");
+        return 0;
+    }
     return 1;
 }
 
@@ -246,8 +251,8 @@ int v1_request_read(struct v1_request *out, struct service *service, const struc
         return 0;
     }
     int wanted = out->options.n_best;
-    if (json_object_get(fields->object, "beam") == NULL && out->options.beam < wanted &&
-        !out->options.sample) {
+    const json_t *beam = json_object_get(fields->object, "beam");
+    if ((beam == NULL || json_is_null(beam)) && out->options.beam < wanted && !out->options.sample) {
         out->options.beam = wanted;
     }
     return read_sentences(out, fields, answer) && read_stream(out, fields, answer);

@@ -101,8 +101,9 @@ struct flags {
     int words, lower_case;
     /* serve */
     const char *host, *cors, *keys, *access_log;
-    int port, grace, max_body, max_upload, metrics;
-    int libretranslate_text, needs_key, most_requests, most_characters, most_texts, most_queued, wait, time_limit;
+    int port, wyoming, grace, max_body, max_upload, metrics;
+    int libretranslate_text, needs_key, most_requests, most_characters, most_texts, most_queued, wait,
+        time_limit;
     /* Remaining arguments. */
     char **operands;
     int operand_count;
@@ -206,6 +207,8 @@ int report_wrong_call(const char *format, ...) __attribute__((format(printf, 1, 
 
 /* Prints log messages on stderr: warnings and notices unless --quiet, the others with --verbose. */
 void log_to_stderr(const struct flags *flags);
+/* The same for a server: a message that clients can cause again and again is printed once. */
+void log_once_to_stderr(const struct flags *flags);
 
 /* Ignores SIGPIPE, so that a closed pipe becomes a write error. If `stops_work` is 1, SIGINT, SIGTERM and
  * SIGHUP set a flag that stops the work, except signals that the parent process ignored; otherwise they end

@@ -216,6 +216,7 @@ static void set_defaults(struct flags *flags)
         .grace = -1,
         .max_body = -1,
         .max_upload = -1,
+        .wyoming = -1,
         .most_requests = -1,
         .most_characters = -1,
         .most_texts = -1,

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/status.h"
 #include "runtime/cluster/ranks.h"
 #include "shared/command.h"
@@ -212,6 +213,22 @@ static void print_message(clf_log_level level, const char *message, void *user)
     if (level <= CLF_LOG_NOTICE ? !flags->quiet : flags->verbose) {
         fprintf(stderr, "clformer: %s%s\n", level == CLF_LOG_WARNING ? "warning: " : "", message);
     }
+}
+
+/* Hashes of printed messages; a message that shares its place with another one is printed again. */
+static atomic_ullong printed[256];
+
+static void print_once(clf_log_level level, const char *message, void *user)
+{
+    unsigned long long hash = clf__fnv(CLF__FNV_BEGIN, message, strlen(message));
+    if (atomic_exchange(&printed[hash % (sizeof printed / sizeof *printed)], hash) != hash) {
+        print_message(level, message, user);
+    }
+}
+
+void log_once_to_stderr(const struct flags *flags)
+{
+    clf_log_set(print_once, (void *)flags);
 }
 
 void log_to_stderr(const struct flags *flags)

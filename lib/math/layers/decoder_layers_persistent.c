@@ -228,7 +228,9 @@ clf_status clf__persistent_launch(const struct clf__layer *layers, int count,
     struct clf__stages_sizes sizes = list_sizes(layers, workspace, calls, &history);
     unsigned groups = device->caps.compute_units;
     sizes.count = count * persistent->layer_stages + sizes.rounds;
-    sizes.most_looks = device->info->kind == CLF_DEVICE_CPU ? MOST_CPU_LOOKS : MOST_LOOKS;
+    sizes.most_looks = persistent->most_looks > 0             ? persistent->most_looks
+                       : device->info->kind == CLF_DEVICE_CPU ? MOST_CPU_LOOKS
+                                                              : MOST_LOOKS;
     struct clf__cost cost = {.operations = 0.0};
     for (int i = 0; i < count; i++) {
         clf__decoder_layer_add_cost(&cost, &layers[i], workspace->x.rows, &calls[i]);

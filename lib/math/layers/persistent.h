@@ -27,7 +27,8 @@ struct clf__persistent {
     int arrived;    /* value of the arrival counter after all launches so far */
     int is_checked; /* the kernel compiles and supports the group size */
     int is_running;
-    int fails_at; /* for tests, as in struct clf__stages_sizes; -1: off */
+    int fails_at;   /* for tests, as in struct clf__stages_sizes; -1: off */
+    int most_looks; /* for tests: maximum reads of the arrival counter in a wait; 0: the device's */
 };
 
 /* Reserves memory if the device and the layers support persistent launches. The caller owns `failed`. */

@@ -134,6 +134,7 @@ clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct cl
     int64_t vectors = 0;
     persistent->stages = CLF__NO_TENSOR;
     persistent->fails_at = -1;
+    persistent->most_looks = 0;
     for (int i = 0; i < count; i++) {
         if (!can_be_persistent(caps, &layers[i], &layers[0])) {
             return CLF_OK;

@@ -66,7 +66,7 @@ const char *clf__architecture_refused_type(const char *model_type)
     return NULL;
 }
 
-const char *clf__architecture_refused_class(const char *architecture)
+const char *clf__architecture_refused_class(const char *class_name)
 {
     static const struct {
         const char *ending, *what;
@@ -74,11 +74,11 @@ const char *clf__architecture_refused_class(const char *architecture)
         {"EncoderModel", "an encoder-only model"},
         {"ForCausalLM", "a decoder-only model"},
         {"ForSequenceClassification", "a classifier"},
-        {"a token classifier", "a classifier of words"},
-        {"a question answering model", "a question answering model"},
+        {"ForTokenClassification", "a token classifier"},
+        {"ForQuestionAnswering", "a question answering model"},
     };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        if (clf__ends_with(architecture, classes[i].ending)) {
+        if (clf__ends_with(class_name, classes[i].ending)) {
             return classes[i].what;
         }
     }
