@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 TEST_PACKAGES=(libcmocka-dev libopenmpi-dev openmpi-bin:mpirun oclgrind clang-15 clang-19 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
-    libavformat-dev libavcodec-dev libswresample-dev python3-pip:pip3 chromium chromium-driver:chromedriver)
+    libavformat-dev libavcodec-dev libswresample-dev python3-pip:pip3 curl:curl chromium chromium-driver:chromedriver)
 
 # Wheels with versions and checksums, so that every mirror provides the reviewed files. One checksum per processor type.
 INTEL_WHEELS=(
@@ -79,6 +79,23 @@ fetch_firefox_models() {
     fi
 }
 
+# Installs the Python packages of a test in build/clients; without them, the test is skipped.
+fetch_clients() {
+    local folder=build/clients list=tests/end_to_end/clients/requirements.txt
+    cmp -s $list $folder/requirements.txt && return
+    echo "Downloading the packages of $list"
+    rm -rf $folder
+    mkdir -p $folder
+    # The log also has pip's complaints about other packages of the system.
+    if python3 -m pip install --disable-pip-version-check --root-user-action=ignore --only-binary=:all: --target $folder \
+        --requirement $list </dev/null >$folder/pip.log 2>&1; then
+        cp $list $folder/
+    else
+        tail -n 3 $folder/pip.log >&2
+        echo "pip failed to install the packages; the test end_to_end_serve_programs is skipped" >&2
+    fi
+}
+
 setup_tests() {
     need_packages "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}"
     make_icd pocl libpocl.so.2
@@ -86,4 +103,5 @@ setup_tests() {
     fetch_intel_runtime
     fetch_ptxas
     [[ $(uname -m) != x86_64 ]] || fetch_firefox_models
+    fetch_clients
 }

@@ -8,17 +8,17 @@ ENGINES = pathlib.Path(__file__).resolve().parent
 PLACE = ENGINES.parent.parent / "build" / "peers"
 
 
-def venv_python(say):
+def venv_python(say, name="venv", variable="BENCH_PEERS_VENV", requirements="requirements.txt"):
     """Returns the Python of a virtual environment with the peers; creates the environment if missing."""
-    if "BENCH_PEERS_VENV" in os.environ:
-        return pathlib.Path(os.environ["BENCH_PEERS_VENV"]) / "bin" / "python"
-    folder = PLACE / "venv"
+    if variable in os.environ:
+        return pathlib.Path(os.environ[variable]) / "bin" / "python"
+    folder = PLACE / name
     python, whole = folder / "bin" / "python", folder / "whole"  # `whole` is written last
     if not whole.exists():
         say(f"setting up {folder}")
         try:
             subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-            subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", ENGINES / "requirements.txt"], check=True)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", ENGINES / requirements], check=True)
         except subprocess.CalledProcessError as error:
             sys.exit(f"{error}; on Debian, python3-venv and network access are required")
         whole.touch()

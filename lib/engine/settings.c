@@ -202,9 +202,8 @@ static clf_status open_shortlist(struct clf__shortlist **out, const struct clf__
     const char *said = settings->options.shortlist;
     struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
     if (said == NULL) {
-        return model->is_borrowed || model->is_package
-                   ? CLF_OK
-                   : clf__format_open_shortlist(out, model->folder, model->tokenizer);
+        return model->has_shortlist ? clf__format_open_shortlist(out, model->folder, model->tokenizer)
+                                    : CLF_OK;
     }
     const struct clf__shortlist_words words = clf__shortlist_words_of(model->tokenizer);
     return strcmp(said, "none") == 0 ? CLF_OK : clf__shortlist_open(out, said, &words, &cut);

@@ -106,6 +106,7 @@ static clf_status load(struct clf_model *model, struct clf_device *device, const
     CLF__TRY(clf__unpack(&unpacked, path));
     model->is_package = unpacked.made != NULL;
     clf_status status = load_folder(model, device, unpacked.folder, precision);
+    model->has_shortlist = status == CLF_OK && !model->is_package && clf__format_may_have_shortlist(path);
     CLF__TRY(clf__unpacked_close(&unpacked, path, status));
     describe(model);
     return CLF_OK;

@@ -7,10 +7,11 @@
 struct clf_model {
     struct clf__transformer *transformer;
     struct clf__tokenizer *tokenizer;
-    int is_borrowed; /* transformer and tokenizer are not owned */
-    int is_lost;     /* the device has failed; other devices still work */
-    char *folder;    /* the path that the caller passed, which may be a package */
-    int is_package;  /* the model is from a package, and its temporary folder has been removed */
+    int is_borrowed;   /* transformer and tokenizer are not owned */
+    int is_lost;       /* the device has failed; other devices still work */
+    char *folder;      /* the path that the caller passed, which may be a package */
+    int is_package;    /* the model is from a package, and its temporary folder has been removed */
+    int has_shortlist; /* the folder has a shortlist, which every translator opens */
     struct clf_model_info info;
 };
 

@@ -125,6 +125,19 @@ static void test_multilingual(void **state)
     assert_int_equal(http_stop(&server, SIGTERM), 0);
 }
 
+/* A package of Argos Translate names its languages. */
+static void test_package(void **state)
+{
+    (void)state;
+    struct http_server server =
+        http_start(process_format("-m %s/argos/plain.argosmodel", support_fixture("formats")));
+    http_request(&last, server.port, "GET /languages", "", "");
+    assert_string_equal(last.body, "[{\"code\":\"en\",\"name\":\"English\",\"targets\":[\"en\",\"pt\"]},"
+                                   "{\"code\":\"pt\",\"name\":\"Portuguese\",\"targets\":[\"pt\"]}]");
+    translate(server.port, "source=en&target=pt", "a");
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -142,6 +155,7 @@ int main(void)
         cmocka_unit_test_teardown(test_routes, support_teardown),
         cmocka_unit_test_teardown(test_choice, support_teardown),
         cmocka_unit_test_teardown(test_multilingual, support_teardown),
+        cmocka_unit_test_teardown(test_package, support_teardown),
         cmocka_unit_test_teardown(test_names, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Preloaded, loses a device: after $LOST_AFTER launches, the queue accepts nothing more; clFinish() fails
  * after earlier work is done, as PoCL may still write to freed memory. $LOST_ALL: all queues; $LOST_RANK: one
- * MPI rank; $LOST_KILLS: kills the process; $LOST_DISK: files cannot grow. */
+ * MPI rank; $LOST_KILLS: kills the process; $LOST_DISK: files cannot grow; $LOST_ONCE: only this launch
+ * fails. */
 #define _GNU_SOURCE
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -48,6 +49,9 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
                      cl_uint, const cl_event *, cl_event *);
     const char *after = getenv("LOST_AFTER");
     if (after != NULL && is_here() && atomic_fetch_add(&launches, 1) + 1 == atol(after)) {
+        if (getenv("LOST_ONCE") != NULL) {
+            return CL_OUT_OF_RESOURCES;
+        }
         lose(queue);
     }
     *(void **)&launch = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");

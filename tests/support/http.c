@@ -19,7 +19,12 @@ void http_pause(void)
 
 struct http_server http_start(const char *flags)
 {
-    struct http_server server = {coprocess_start(process_format("serve --port 0 %s", flags)), 0};
+    return http_start_by(&(struct process){.input = NULL}, flags);
+}
+
+struct http_server http_start_by(const struct process *process, const char *flags)
+{
+    struct http_server server = {coprocess_start_by(process, process_format("serve --port 0 %s", flags)), 0};
     char text[4096] = "";
     int is_running = 1;
     for (int i = 0; i < 100 * TIMEOUT_SECONDS && server.port == 0 && is_running; i++) {

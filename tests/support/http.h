@@ -21,6 +21,8 @@ struct http_server {
 void http_pause(void);
 /* Starts the command on any free port and reads the port from its standard error. */
 struct http_server http_start(const char *flags);
+/* Like http_start(), with another environment. */
+struct http_server http_start_by(const struct process *process, const char *flags);
 /* Sends a signal to the server; returns the server's exit status. */
 int http_stop(struct http_server *server, int number);
 /* Returns a connection, or -1 if it is refused. */

@@ -20,15 +20,17 @@ struct gate {
     int64_t most, work;
     struct waiter *first, **end;
     int waiting;
+    int most_requests, requests; /* that run or wait */
 };
 
-clf_status gate_create(struct gate **out, int64_t most)
+clf_status gate_create(struct gate **out, int64_t most, int most_requests)
 {
     struct gate *gate = *out = calloc(1, sizeof *gate);
     if (gate == NULL) {
         return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the queue of requests");
     }
     gate->most = most;
+    gate->most_requests = most_requests;
     gate->end = &gate->first;
     pthread_mutex_init(&gate->lock, NULL);
     pthread_condattr_t monotonic;
@@ -84,10 +86,11 @@ enum gate_result gate_enter(struct gate *gate, int64_t work, const struct gate_w
     enum gate_result result = GATE_ENTERED;
     double end = clf__seconds() + wait->seconds;
     pthread_mutex_lock(&gate->lock);
-    if (gate->waiting > wait->most_waiting) {
+    if (gate->waiting > wait->most_waiting || gate->requests >= gate->most_requests) {
         pthread_mutex_unlock(&gate->lock);
         return GATE_IS_BUSY;
     }
+    gate->requests++;
     add_waiter(gate, &waiter);
     while (result == GATE_ENTERED &&
            (gate->first != &waiter || (gate->work > 0 && work > gate->most - gate->work))) {
@@ -99,6 +102,7 @@ enum gate_result gate_enter(struct gate *gate, int64_t work, const struct gate_w
         }
     }
     gate->work += result == GATE_ENTERED ? work : 0;
+    gate->requests -= result != GATE_ENTERED;
     remove_waiter(gate, &waiter);
     pthread_mutex_unlock(&gate->lock);
     return result;
@@ -108,6 +112,7 @@ void gate_leave(struct gate *gate, int64_t work)
 {
     pthread_mutex_lock(&gate->lock);
     gate->work -= work;
+    gate->requests--;
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
 }

@@ -9,8 +9,10 @@
 
 struct gate;
 
-/* @param most maximum work, in any unit, at least 1; a larger request enters when no other is running. */
-clf_status gate_create(struct gate **out, int64_t most);
+/* @param most maximum work, in any unit, at least 1; a larger request enters when no other is running.
+ * @param most_requests maximum number of requests that run or wait, at least 1; further ones are refused
+ *     immediately. */
+clf_status gate_create(struct gate **out, int64_t most, int most_requests);
 void gate_free(struct gate *gate); /* NULL is ignored */
 
 /* How long a request waits. */
@@ -23,7 +25,7 @@ struct gate_wait {
 
 enum gate_result {
     GATE_ENTERED = 0, /* call gate_leave() when the work is done */
-    GATE_IS_BUSY = 1, /* the wait timed out, or too many requests wait */
+    GATE_IS_BUSY = 1, /* the wait timed out, or too many requests are running or waiting */
     GATE_IS_OVER = 2, /* interrupted */
 };
 enum gate_result gate_enter(struct gate *gate, int64_t work, const struct gate_wait *wait);

@@ -186,8 +186,11 @@ clf_status languages_find(struct languages *out, const struct clf_model *model,
     if (out->items == NULL) {
         return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d languages", own);
     }
+    const char *source = model->tokenizer->source_language, *target = model->tokenizer->target_language;
+    int is_named = source != NULL && target != NULL; /* as in a package of Argos Translate */
     clf_status status = is_given             ? add_pair(out, pair->source, pair->target)
                         : own > 0            ? add_own(out)
+                        : is_named           ? add_pair(out, source, target)
                         : !model->is_package ? add_configured(out)
                                              : CLF_BAD_ARGUMENT;
     if (status == CLF_BAD_ARGUMENT && !is_given) {

@@ -179,7 +179,7 @@ static clf_status create_service(struct service *service, const struct flags *fl
     }
     CLF__TRY(
         clients_create(&service->clients, flags->keys, flags->needs_key, chosen(flags->most_requests, 0)));
-    CLF__TRY(gate_create(&service->gate, queue));
+    CLF__TRY(gate_create(&service->gate, queue, SERVER_MOST_REQUESTS));
     CLF__TRY(files_create(&service->files));
     if (flags->access_log != NULL || flags->verbose || flags->json) {
         CLF__TRY(access_log_open(&service->log, flags->access_log, flags->json));

@@ -4,8 +4,12 @@
 
 #include "serve/endpoints.h"
 
-/* Further connections are closed at once. */
-enum { SERVER_MOST_CONNECTIONS = 512 };
+enum {
+    SERVER_MOST_CONNECTIONS = 512, /* further connections are closed at once */
+    /* Translations that run or wait. The other connections are for the answers that the server is busy, and
+     * for requests that take no time. */
+    SERVER_MOST_REQUESTS = SERVER_MOST_CONNECTIONS * 3 / 4
+};
 
 struct server_options {
     size_t max_body;   /* maximum bytes of a request body */

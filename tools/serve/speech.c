@@ -71,7 +71,7 @@ clf_status speech_models_add(struct speech_models **models, const char *name, st
         added->created = (long long)time(NULL);
     }
     if (added == NULL || *models == NULL || added->name == NULL ||
-        gate_create(&added->gate, MOST_RUNNING) != CLF_OK) {
+        gate_create(&added->gate, MOST_RUNNING, INT_MAX) != CLF_OK) {
         if (added != NULL) {
             free_model(added);
         }

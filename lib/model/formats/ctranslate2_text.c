@@ -459,7 +459,8 @@ clf_status clf__ctranslate2_load_tokenizer(struct clf__tokenizer **out,
                                                    .source = vocabulary.source,
                                                    .target = vocabulary.target,
                                                    .unknown = unknown,
-                                                   .source_language = text->language};
+                                                   .source_language = text->language,
+                                                   .target_language = text->target_language};
         status = make_tokenizer(out, &material, text->hidden);
         clf__vocabulary_free(&material.source);
         clf__vocabulary_free(&material.target);

@@ -59,6 +59,8 @@ clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *f
 /* Opens a folder's lexical shortlist with the tokenizer's vocabularies; *out is NULL if there is none. */
 clf_status clf__format_open_shortlist(struct clf__shortlist **out, const char *folder,
                                       const struct clf__tokenizer *tokenizer);
+/* Returns 0 if clf__format_open_shortlist() finds no shortlist; 1 if it finds one or fails. */
+int clf__format_may_have_shortlist(const char *folder);
 
 /* Reads the precision that `clformer convert` recorded in the weights. If none was recorded, `config` is
  * unchanged. */

@@ -56,16 +56,32 @@ clf_status clf__format_load_tokenizer(struct clf__tokenizer **out, const char *f
     return format->load_tokenizer(out, folder, config);
 }
 
+/* Sets *path to NULL if there is no shortlist. */
+static clf_status find_shortlist(char **path, struct clf__shortlist_cut *cut, const char *folder)
+{
+    const struct clf__format *format;
+    *path = NULL;
+    CLF__TRY(clf__format_of(&format, folder));
+    return format->find_shortlist != NULL ? format->find_shortlist(path, cut, folder) : CLF_OK;
+}
+
+int clf__format_may_have_shortlist(const char *folder)
+{
+    struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
+    char *path;
+    int is_absent = find_shortlist(&path, &cut, folder) == CLF_OK && path == NULL;
+    clf__free(path);
+    return !is_absent;
+}
+
 clf_status clf__format_open_shortlist(struct clf__shortlist **out, const char *folder,
                                       const struct clf__tokenizer *tokenizer)
 {
-    const struct clf__format *format;
     struct clf__shortlist_cut cut = CLF__SHORTLIST_CUT;
     const struct clf__shortlist_words words = clf__shortlist_words_of(tokenizer);
-    char *path = NULL;
+    char *path;
     *out = NULL;
-    CLF__TRY(clf__format_of(&format, folder));
-    clf_status status = format->find_shortlist != NULL ? format->find_shortlist(&path, &cut, folder) : CLF_OK;
+    clf_status status = find_shortlist(&path, &cut, folder);
     if (status == CLF_OK && path != NULL) {
         status = clf__shortlist_open(out, path, &words, &cut);
     }

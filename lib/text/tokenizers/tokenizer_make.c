@@ -31,6 +31,9 @@ static clf_status make(struct clf__tokenizer *tokenizer, struct clf__tokenizer_m
     if (material->source_language != NULL) {
         CLF__TRY(clf__copy_string(&tokenizer->source_language, material->source_language));
     }
+    if (material->target_language != NULL) {
+        CLF__TRY(clf__copy_string(&tokenizer->target_language, material->target_language));
+    }
     CLF__TRY(open_side(source, material, 0));
     CLF__TRY(open_side(target, material, 1));
     return clf__tokenizer_frame(&tokenizer->framing, tokenizer, NULL, NULL);

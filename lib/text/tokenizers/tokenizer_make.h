@@ -13,7 +13,7 @@ struct clf__tokenizer_material {
     const struct clf__segmenter *segmenter;
     struct clf__vocabulary source, target; /* moved into the tokenizer; target size 0: shared vocabulary */
     const char *unknown;
-    const char *source_language; /* language of the text if known; may be NULL */
+    const char *source_language, *target_language; /* NULL: unknown */
 };
 /* Creates a tokenizer and zeroes the vocabularies, which are moved into it. */
 clf_status clf__tokenizer_make(struct clf__tokenizer **out, struct clf__tokenizer_material *material);
