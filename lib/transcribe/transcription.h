@@ -15,9 +15,9 @@ struct clf__transcription {
     int capacity;         /* allocated segments */
     int32_t language;
     double *probability; /* receives the probability of the detected language; NULL: not needed */
-    double spoken; /* end of the last words, in seconds */
-    int clip;      /* index of the next clip */
-    int64_t end;   /* end of the current clip, in frames */
+    double spoken;       /* end of the last words, in seconds */
+    int clip;            /* index of the next clip */
+    int64_t end;         /* end of the current clip, in frames */
     /* The window. */
     int slot;     /* slot of the window in the session */
     int64_t seek; /* start of the window in frames */
