@@ -132,15 +132,25 @@ static char *long_form(int sentences)
 }
 
 struct client {
-    int port, status;
-    const char *body;
+    int port;
+    const char *request;
     struct http_answer answer;
 };
+
+/* Made before the threads start, because process_format() keeps a list. */
+static struct client client_of(int port, const char *body)
+{
+    return (struct client){
+        .port = port,
+        .request = process_format("POST /translate HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
+                                  "Content-Type: " FORM_TYPE "\r\nContent-Length: %zu\r\n\r\n%s",
+                                  strlen(body), body)};
+}
 
 static void *run_client(void *user)
 {
     struct client *client = user;
-    http_request(&client->answer, client->port, "POST /translate", FORM_TYPE, client->body);
+    http_exchange(&client->answer, client->port, client->request, strlen(client->request));
     return NULL;
 }
 
@@ -153,7 +163,9 @@ static void test_queue(void **state)
     pthread_t threads[CLIENTS];
     struct http_server server = http_start("-m " DEMO_MODEL " --queue-limit 1 --metrics");
     for (int i = 0; i < CLIENTS; i++) {
-        clients[i] = (struct client){.port = server.port, .body = MERCI};
+        clients[i] = client_of(server.port, MERCI);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
         pthread_create(&threads[i], NULL, run_client, &clients[i]);
     }
     for (int i = 0; i < CLIENTS; i++) {
@@ -164,7 +176,7 @@ static void test_queue(void **state)
     check(server.port, "GET /metrics", "", 200, "\nclformer_requests_waiting 0\n");
     assert_int_equal(http_stop(&server, SIGTERM), 0);
     server = http_start("-m " DEMO_MODEL " --queue-limit 1 --wait 0 --metrics --grace 0");
-    clients[0] = (struct client){.port = server.port, .body = long_form(20000)};
+    clients[0] = client_of(server.port, long_form(20000));
     pthread_create(&threads[0], NULL, run_client, &clients[0]);
     do {
         http_pause();
