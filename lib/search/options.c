@@ -53,7 +53,7 @@ static clf_status check_groups(const struct clf__search_options *options)
     }
     const char *problem = options->sampling.is_on                       ? "sampling"
                           : options->early_stopping == CLF__STOP_ALL    ? "early stopping \"all\""
-                          : options->early_stopping == CLF__STOP_SHRINK ? "early stopping \"narrow\""
+                          : options->early_stopping == CLF__STOP_SHRINK ? "early stopping \"shrink\""
                                                                         : NULL;
     return problem == NULL
                ? CLF_OK
@@ -76,7 +76,7 @@ static clf_status check_scoring(const struct clf__search_options *options)
     }
     if ((unsigned)options->early_stopping > CLF__STOP_SHRINK) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "early stopping: unknown value %d; use false, true, never, all or narrow",
+                         "early stopping: unknown value %d; use false, true, never, all or shrink",
                          (int)options->early_stopping);
     }
     if (options->sampling.is_on && options->early_stopping == CLF__STOP_ALL) {

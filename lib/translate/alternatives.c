@@ -94,7 +94,7 @@ static clf_status begin(struct clf__call *call)
 {
     struct clf__settings *starts = call->translator->settings->starts;
     const struct clf__request request = {
-        .lines = call->lines, .prefixes = call->others, .count = call->count};
+        .lines = call->lines, .prefixes = call->others, .count = call->count, .call = call};
     CLF__TRY(clf__settings_check_start(call->translator->settings));
     CLF__TRY(clf__allocate(&call->state, 1, sizeof(struct branches)));
     CLF__TRY(clf__work_begin(&call->work, call->translator, starts, &request));

@@ -11,6 +11,7 @@ const struct clf__call_kind *clf__call_kind_of(const struct clf_translator *tran
 
 clf_status clf__call_run(struct clf__call *call)
 {
+    call->is_here = 1;
     CLF__TRY(call->kind->begin(call));
     while (call->job != NULL) {
         CLF__TRY(clf__translator_run(call->translator, call->job));

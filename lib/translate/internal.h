@@ -45,8 +45,9 @@ struct clf__request {
     const struct clf_line *prefixes; /* (count) or NULL */
     const struct clf__ids *begun;    /* (count) ids that replace prefixes, or NULL; owned by the caller */
     int count;
-    clf__emit *emit; /* may be NULL */
-    void *user;      /* first argument of `emit` */
+    clf__emit *emit;              /* may be NULL */
+    void *user;                   /* first argument of `emit` */
+    const struct clf__call *call; /* may be interrupted while the lines are read; NULL: not */
 };
 
 /* One search over lines. */
@@ -80,6 +81,7 @@ struct clf__call {
     const struct clf_line *lines;                /* (count) */
     const struct clf_line *others;               /* (count) prefixes or NULL; targets to score */
     int count;
+    int is_here;          /* 1: the calling thread waits for the results, so hooks may run on it */
     struct clf__job *job; /* to run next; NULL: the results are complete */
     struct clf__work work;
     void *state;                          /* state of the kind */
@@ -87,6 +89,10 @@ struct clf__call {
     struct clf_score *scores;             /* (count) */
     atomic_int finished;                  /* number of lines, from the first on, that are finished */
 };
+
+/* Called before line `line` of a call is read; asks options->interrupted now and then, because reading many
+ * lines takes seconds. */
+clf_status clf__call_ask(const struct clf__call *call, int line);
 
 /* Functions of a kind of call; translating reads `others` only in `begin`, scoring all lines. */
 struct clf__call_kind {

@@ -77,7 +77,10 @@ static clf_status find_parts(struct split *split)
     clf_status status = clf__allocate(&split->first, (size_t)split->count + 1, sizeof *split->first);
     for (int i = 0; status == CLF_OK && i < split->count; i++) {
         sentences.count = 0;
-        status = clf__sentences_find(&sentences, split->lines[i].text, split->lines[i].size);
+        status = clf__call_ask(split->call, i);
+        status = status == CLF_OK
+                     ? clf__sentences_find(&sentences, split->lines[i].text, split->lines[i].size)
+                     : status;
         for (int k = 0; status == CLF_OK && k < sentences.count; k++) {
             status = add_part(split, split->lines[i].text, sentences.items[k]);
         }
@@ -190,8 +193,11 @@ static clf_status prepare(struct split *split)
     struct clf__call *call = split->call;
     CLF__TRY(clf__allocate(&split->results, (size_t)split->count, sizeof *split->results));
     CLF__TRY(find_parts(split));
-    const struct clf__request request = {
-        .lines = split->sources, .count = split->parts.count, .emit = join_lines, .user = split};
+    const struct clf__request request = {.lines = split->sources,
+                                         .count = split->parts.count,
+                                         .emit = join_lines,
+                                         .user = split,
+                                         .call = call};
     CLF__TRY(clf__work_begin(&call->work, call->translator, call->translator->settings, &request));
     call->job = &call->work.job;
     return CLF_OK;

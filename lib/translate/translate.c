@@ -106,6 +106,7 @@ static clf_status read_lines(struct clf__work *work)
     double start = clf__seconds();
     for (int i = 0; i < work->request.count; i++) {
         struct clf__unit *unit = &work->units[i];
+        CLF__TRY(clf__call_ask(work->request.call, i));
         clf_status status = read_line(work, unit, i);
         CLF__TRY(clf__line_problem(status, &unit->result->status, &unit->result->problem));
         warn_of_sentences(work->settings, unit->line);
@@ -217,7 +218,8 @@ static clf_status begin_lines(struct clf__call *call)
                                          .prefixes = call->others,
                                          .count = call->count,
                                          .emit = clf__emit_lines,
-                                         .user = call};
+                                         .user = call,
+                                         .call = call};
     CLF__TRY(clf__work_begin(&call->work, call->translator, call->translator->settings, &request));
     call->job = &call->work.job;
     return CLF_OK;

@@ -40,6 +40,19 @@ clf_status clf__translator_check_lines(const struct clf_line *lines, int count)
     return CLF_OK;
 }
 
+clf_status clf__call_ask(const struct clf__call *call, int line)
+{
+    enum { LINES = 256 };
+    if (call == NULL || !call->is_here || line % LINES != LINES - 1 || call->options->interrupted == NULL) {
+        return CLF_OK;
+    }
+    const struct clf_translator *before = caller;
+    caller = call->translator; /* which the hook must not call */
+    int stops = call->options->interrupted(call->options->payload);
+    caller = before;
+    return stops ? clf__fail(CLF_INTERRUPTED, "interrupted") : CLF_OK;
+}
+
 clf_status clf__translator_run(struct clf_translator *translator, struct clf__job *job)
 {
     const struct clf_translator *before = caller;

@@ -60,7 +60,7 @@ static void test_wrong_sizes(void **state)
     REJECT(options.length_penalty = INFINITY, "length penalty");
     REJECT(options.repetition_penalty = 0.0f, "repetition penalty 0");
     REJECT(options.decay_factor = 0.0f, "factor 0");
-    REJECT(options.decay_start = -1, "from token -1 on");
+    REJECT(options.decay_start = -1, "start -1");
     REJECT(options.repetition_penalty = NAN, "repetition penalty");
     REJECT(options.source_repetition_penalty = -1.0f, "encoder repetition penalty -1");
     REJECT(options.coverage_penalty = NAN, "coverage penalty: nan");

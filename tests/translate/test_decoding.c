@@ -512,14 +512,14 @@ static void test_bad_values(void **state)
     REFUSE((options.beam = options.beam_groups = 2, options.diversity_penalty = 1), "combined with sampling");
     REFUSE((options.sample = 0, options.beam = options.beam_groups = 2, options.diversity_penalty = 1,
             options.early_stopping = CLF_STOP_SHRINK),
-           "\"narrow\"");
+           "\"shrink\"");
     REFUSE(options.beam_groups = -1, "beam groups: -1 is negative; use 1 for no groups");
     REFUSE(options.coverage_penalty = INFINITY, "coverage penalty: inf");
     REFUSE((options.coverage_penalty = 1, options.sample = 0, options.early_stopping = CLF_STOP_ALL),
            "\"all\" cannot be combined with a coverage penalty");
     REFUSE(options.length_decay_factor = 0, "length decay: factor 0 or start 0 is out of range; use a "
                                             "factor above 0 (1 disables it) and a start of 0 or more");
-    REFUSE((options.length_decay_start = -1, options.length_decay_factor = 1.1), "from token -1 on");
+    REFUSE((options.length_decay_start = -1, options.length_decay_factor = 1.1), "start -1");
     REFUSE(options.encoder_repetition_penalty = -2, "encoder repetition penalty -2");
     clf_model_free(model);
 }

@@ -80,8 +80,45 @@ static void test_every_moment(void **state)
     clf_model_free(model);
 }
 
+/* Reading many lines can be interrupted; these lines need no step. */
+static void test_reading(void **state)
+{
+    (void)state;
+    enum { MANY = 2000 };
+    struct clf_model *model;
+    struct clf_line *lines = support_array(MANY, sizeof *lines);
+    for (int i = 0; i < MANY; i++) {
+        lines[i] = (struct clf_line){"", 0};
+    }
+    assert_ok(
+        clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture("models/marian"), NULL));
+    for (int at = 0; at <= 5; at += 5) {
+        struct interrupt interrupt = {.at = at};
+        struct clf_translate_options options;
+        clf_translate_options_init(&options, model);
+        options.subwords = 1;
+        options.interrupted = is_interrupted;
+        options.payload = &interrupt;
+        struct clf_translator *translator;
+        struct clf_translation *translations;
+        assert_ok(clf_translator_create(&translator, model, &options));
+        clf_status status = clf_translate(&translations, translator, lines, MANY);
+        if (at == 0) {
+            assert_ok(status);
+            assert_true(interrupt.asked >= 7);
+            clf_translations_free(translations, MANY);
+        } else {
+            assert_fails(status, CLF_INTERRUPTED, "interrupted");
+            assert_int_equal(interrupt.asked, at);
+        }
+        clf_translator_free(translator);
+    }
+    clf_model_free(model);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_every_moment, support_teardown)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_every_moment, support_teardown),
+                                       cmocka_unit_test_teardown(test_reading, support_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
