@@ -18,17 +18,22 @@ struct text_line {
 };
 
 /* Takes the next line of a text; returns 0 at the end. */
-static int next_line(struct text_line *out, const char **rest)
+static int next_line(struct text_line *out, struct clf_line *rest)
 {
-    const char *end = strchr(*rest, '\n'), *start = *rest;
-    size_t size = end != NULL ? (size_t)(end - start) : strlen(start), break_size = end != NULL;
+    const char *start = rest->text, *end = memchr(start, '\n', rest->size);
+    size_t size = end != NULL ? (size_t)(end - start) : rest->size, break_size = end != NULL;
     if (size > 0 && end != NULL && start[size - 1] == '\r') {
         size--;
         break_size++;
     }
     *out = (struct text_line){{start, size}, break_size};
-    *rest = start + size + break_size;
+    *rest = (struct clf_line){start + size + break_size, rest->size - size - break_size};
     return size + break_size > 0;
+}
+
+static struct clf_line bytes_of(const json_t *text)
+{
+    return (struct clf_line){json_string_value(text), json_string_length(text)};
 }
 
 size_t texts_count_lines(const json_t *array)
@@ -38,7 +43,7 @@ size_t texts_count_lines(const json_t *array)
     struct text_line found;
     json_array_foreach((json_t *)array, index, text)
     {
-        for (const char *rest = json_string_value(text); next_line(&found, &rest);) {
+        for (struct clf_line rest = bytes_of(text); next_line(&found, &rest);) {
             count += found.line.size > 0;
         }
     }
@@ -59,7 +64,7 @@ int *texts_line_owners(const json_t *array)
     int *owners = calloc(texts_count_lines(array) + 1, sizeof *owners), *next = owners;
     struct text_line found;
     for (size_t i = 0; i < json_array_size(array) && owners != NULL; i++) {
-        for (const char *rest = json_string_value(json_array_get(array, i)); next_line(&found, &rest);) {
+        for (struct clf_line rest = bytes_of(json_array_get(array, i)); next_line(&found, &rest);) {
             if (found.line.size > 0) {
                 *next++ = (int)i;
             }
@@ -75,7 +80,7 @@ static void take_lines(struct clf_line *lines, const json_t *array)
     struct text_line found;
     json_array_foreach((json_t *)array, index, text)
     {
-        for (const char *rest = json_string_value(text); next_line(&found, &rest);) {
+        for (struct clf_line rest = bytes_of(text); next_line(&found, &rest);) {
             if (found.line.size > 0) {
                 *lines++ = found.line;
             }
@@ -84,7 +89,7 @@ static void take_lines(struct clf_line *lines, const json_t *array)
 }
 
 /* Joins the translations of a text's lines; *next is the translation of its first line. */
-static json_t *join(const char *text, const struct clf_translation **next)
+static json_t *join(struct clf_line text, const struct clf_translation **next)
 {
     char *bytes = NULL;
     size_t size = 0;
@@ -146,7 +151,7 @@ clf_status texts_translate_by(json_t **out, const json_t *array, struct clf_tran
     json_t *result = status == CLF_OK ? json_array() : NULL;
     const struct clf_translation *next = translations;
     for (size_t i = 0; i < json_array_size(array) && result != NULL; i++) {
-        result = result_append(result, join(json_string_value(json_array_get(array, i)), &next));
+        result = result_append(result, join(bytes_of(json_array_get(array, i)), &next));
     }
     clf_translations_free(translations, (int)count);
     free(lines);
