@@ -131,7 +131,7 @@ static void check_model(struct clf_device *device, const char *preset, clf_preci
     struct clf__transformer *transformer;
     assert_ok(clf__transformer_load(&transformer, device, folder, precision));
     static struct candidates many, one;
-    enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + precision;
+    enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + (int)clf__precision_of(precision);
     clf__device_set_tunable(device, tunable, 0);
     run(&many, transformer, -1, -1);
     clf__device_set_tunable(device, tunable, clf__tunables[tunable].standard);

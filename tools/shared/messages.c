@@ -207,16 +207,25 @@ int report_wrong_call(const char *format, ...)
     return EXIT_WRONG_CALL;
 }
 
+static atomic_int is_quiet, is_verbose; /* copies, because flags may end before a device does */
+
 static void print_message(clf_log_level level, const char *message, void *user)
 {
-    const struct flags *flags = user;
-    if (level <= CLF_LOG_NOTICE ? !flags->quiet : flags->verbose) {
+    (void)user;
+    if (level <= CLF_LOG_NOTICE ? !atomic_load(&is_quiet) : atomic_load(&is_verbose)) {
         fprintf(stderr, "clformer: %s%s\n", level == CLF_LOG_WARNING ? "warning: " : "", message);
     }
 }
 
 /* Hashes of printed messages; a message that shares its place with another one is printed again. */
 static atomic_ullong printed[256];
+
+static void log_by(clf_log_function *function, const struct flags *flags)
+{
+    atomic_store(&is_quiet, flags->quiet);
+    atomic_store(&is_verbose, flags->verbose);
+    clf_log_set(function, NULL);
+}
 
 static void print_once(clf_log_level level, const char *message, void *user)
 {
@@ -228,12 +237,12 @@ static void print_once(clf_log_level level, const char *message, void *user)
 
 void log_once_to_stderr(const struct flags *flags)
 {
-    clf_log_set(print_once, (void *)flags);
+    log_by(print_once, flags);
 }
 
 void log_to_stderr(const struct flags *flags)
 {
-    clf_log_set(print_message, (void *)flags);
+    log_by(print_message, flags);
 }
 
 static int output_error; /* errno of the first failed write to standard output */
