@@ -145,9 +145,9 @@ struct report {
 
 static void stream(int line, const char *text, size_t size, void *user)
 {
-    struct report *report = user;
-    size_t used = strlen(report->text);
-    if (line == 0 && used + size < sizeof report->text) {
+    struct report *report = user; /* NULL for the job that a callback submits */
+    size_t used = report != NULL ? strlen(report->text) : 0;
+    if (report != NULL && line == 0 && used + size < sizeof report->text) {
         memcpy(report->text + used, text, size);
     }
 }
@@ -156,6 +156,9 @@ static void count_translated(int line, const struct clf_translation *translation
 {
     struct report *report = user;
     (void)translation;
+    if (report == NULL) {
+        return;
+    }
     report->thread = pthread_self();
     report->translated += report->translated == line;
 }
