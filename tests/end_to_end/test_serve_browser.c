@@ -31,9 +31,7 @@ static void test_page(void **state)
 
 static int end(void **state)
 {
-    if (server.process.child > 0) {
-        http_stop(&server, SIGKILL);
-    }
+    http_kill(&server);
     return support_teardown(state);
 }
 

@@ -40,9 +40,7 @@ static void test_programs(void **state)
 
 static int end(void **state)
 {
-    if (server.process.child > 0) {
-        http_stop(&server, SIGKILL);
-    }
+    http_kill(&server);
     return support_teardown(state);
 }
 

@@ -411,9 +411,7 @@ static void test_end(void **state)
 
 static int stop_shared(void **state)
 {
-    if (shared.process.child > 0) {
-        http_stop(&shared, SIGKILL);
-    }
+    http_kill(&shared);
     return support_teardown(state);
 }
 

@@ -350,18 +350,12 @@ static int start_shared(void **state)
 static void test_end(void **state)
 {
     (void)state;
-    int status = http_stop(&shared, SIGTERM);
-    shared.process.child = 0;
-    if (status != 0 || strstr(shared.process.errors, "a request failed") != NULL) {
-        fail_msg("the server ended with %d:\n%s", status, shared.process.errors);
-    }
+    http_end(&shared);
 }
 
 static int stop_shared(void **state)
 {
-    if (shared.process.child > 0) {
-        http_stop(&shared, SIGKILL);
-    }
+    http_kill(&shared);
     return support_teardown(state);
 }
 

@@ -52,6 +52,22 @@ int http_stop(struct http_server *server, int number)
     return coprocess_end(&server->process);
 }
 
+void http_end(struct http_server *server)
+{
+    int status = http_stop(server, SIGTERM);
+    server->process.child = 0;
+    if (status != 0 || strstr(server->process.errors, "a request failed") != NULL) {
+        fail_msg("the server ended with %d:\n%s", status, server->process.errors);
+    }
+}
+
+void http_kill(struct http_server *server)
+{
+    if (server->process.child > 0) {
+        http_stop(server, SIGKILL);
+    }
+}
+
 int http_connect(int port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};

@@ -25,6 +25,10 @@ struct http_server http_start(const char *flags);
 struct http_server http_start_by(const struct process *process, const char *flags);
 /* Sends a signal to the server; returns the server's exit status. */
 int http_stop(struct http_server *server, int number);
+/* Stops the server by SIGTERM, and fails unless it ends with status 0 and no request has failed. */
+void http_end(struct http_server *server);
+/* Kills a server that a failed test has left running; for teardowns. */
+void http_kill(struct http_server *server);
 /* Returns a connection, or -1 if it is refused. */
 int http_connect(int port);
 void http_send(int client, const char *bytes, size_t size);
