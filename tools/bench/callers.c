@@ -20,9 +20,10 @@ struct callers {
     struct caller *list;          /* (count) */
     int count;
     pthread_mutex_t lock;
-    pthread_cond_t changed;
-    long long round; /* number of rounds started */
-    int working;     /* number of threads that have not finished the round */
+    pthread_cond_t started;  /* a round, or the end */
+    pthread_cond_t finished; /* the round */
+    long long round;         /* number of rounds started */
+    int working;             /* number of threads that have not finished the round */
     int ends;
 };
 
@@ -47,7 +48,7 @@ static void *call(void *user)
     pthread_mutex_lock(&callers->lock);
     for (long long done = 0;; done++) {
         while (callers->round == done && !callers->ends) {
-            pthread_cond_wait(&callers->changed, &callers->lock);
+            pthread_cond_wait(&callers->started, &callers->lock);
         }
         if (callers->ends) {
             break;
@@ -55,8 +56,9 @@ static void *call(void *user)
         pthread_mutex_unlock(&callers->lock);
         caller->failure = clf__failure_keep(translate(caller));
         pthread_mutex_lock(&callers->lock);
-        callers->working--;
-        pthread_cond_broadcast(&callers->changed);
+        if (--callers->working == 0) {
+            pthread_cond_signal(&callers->finished);
+        }
     }
     pthread_mutex_unlock(&callers->lock);
     return NULL;
@@ -71,7 +73,8 @@ clf_status callers_start(struct callers **out, struct clf_translator *translator
     callers->translator = translator;
     callers->lines = lines;
     pthread_mutex_init(&callers->lock, NULL);
-    pthread_cond_init(&callers->changed, NULL);
+    pthread_cond_init(&callers->started, NULL);
+    pthread_cond_init(&callers->finished, NULL);
     CLF__TRY(clf__allocate(&callers->list, (size_t)count, sizeof *callers->list));
     for (; callers->count < count; callers->count++) {
         struct caller *caller = &callers->list[callers->count];
@@ -88,9 +91,9 @@ clf_status callers_run(long long *tokens, struct callers *callers)
     pthread_mutex_lock(&callers->lock);
     callers->working = callers->count;
     callers->round++;
-    pthread_cond_broadcast(&callers->changed);
+    pthread_cond_broadcast(&callers->started);
     while (callers->working > 0) {
-        pthread_cond_wait(&callers->changed, &callers->lock);
+        pthread_cond_wait(&callers->finished, &callers->lock);
     }
     pthread_mutex_unlock(&callers->lock);
     *tokens = 0;
@@ -108,12 +111,13 @@ void callers_stop(struct callers *callers)
     }
     pthread_mutex_lock(&callers->lock);
     callers->ends = 1;
-    pthread_cond_broadcast(&callers->changed);
+    pthread_cond_broadcast(&callers->started);
     pthread_mutex_unlock(&callers->lock);
     for (int i = 0; i < callers->count; i++) {
         clf__task_wait(&callers->list[i].task);
     }
-    pthread_cond_destroy(&callers->changed);
+    pthread_cond_destroy(&callers->started);
+    pthread_cond_destroy(&callers->finished);
     pthread_mutex_destroy(&callers->lock);
     clf__free(callers->list);
     clf__free(callers);
