@@ -237,7 +237,7 @@ static void test_lists(void **state)
     (void)state;
     static const char *const languages[] = {"en", "de", "fr", "es", "it", "pt", "ru", "ja"};
     static const char *const lists[] = {"first", "second",  "third",  "fourth", "fifth",
-                                        "sixth", "seventh", "eighth", "ninth"};
+                                        "sixth", "seventh", "eighth", "ninth",  "tenth"};
     for (size_t i = 0; i < sizeof languages / sizeof *languages; i++) {
         struct counts counts = {0, 0, 0};
         for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
