@@ -38,6 +38,10 @@ typedef enum clf_early_stopping {
      * but are removed from the text. */
     CLF_STOP_ALL = 3,
     CLF_STOP_SHRINK = 4, /* finished beams are removed and the beam shrinks (Marian) */
+    /* As in CTranslate2: the search ends when round(beam * patience) hypotheses have finished. Without a
+     * length penalty and a coverage penalty, it instead ends when n_best have finished and the best candidate
+     * of a step was one of them. */
+    CLF_STOP_CTRANSLATE2 = 5,
 } clf_early_stopping;
 
 /* Which lines the device takes first, of the lines that wait. */
@@ -80,6 +84,7 @@ struct clf_translate_options {
     clf_length_rule length_rule;
     double length_penalty;
     clf_early_stopping early_stopping;
+    double patience; /* above 0; with CLF_STOP_CTRANSLATE2 only */
     /* exponential_decay_length_penalty in transformers; a factor of 1 changes nothing. */
     int length_decay_start;
     double length_decay_factor;
@@ -111,6 +116,8 @@ struct clf_translate_options {
 
     /* ---- Text ---- */
     int subwords;        /* 1: lines and translations are subword tokens separated by white space */
+    int exact_tokens;    /* 1: with subwords, no start, language or end token is added to lines, prefixes and
+                            targets */
     int replace_unknown; /* 1: replace unknown tokens with the source token that has the highest attention */
     int alignment_layer; /* decoder layer, from 1, that fills clf_hypothesis.alignment; 0: no alignment */
 

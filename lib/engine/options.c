@@ -28,6 +28,7 @@ static void fill_options(struct clf_translate_options *options, size_t size, con
         .length_rule = (clf_length_rule)search->length_rule,
         .length_penalty = search->length_penalty,
         .early_stopping = (clf_early_stopping)search->early_stopping,
+        .patience = search->patience,
         .renormalize = search->renormalize,
         .forced_first = config->forced_first,
         .forced_last = search->forced_last,
@@ -107,15 +108,10 @@ clf_status clf__batch_tokens_check(int batch_tokens)
                            batch_tokens, (int)MAX_BATCH_TOKENS);
 }
 
-clf_status clf__settings_check(const struct clf__settings *settings)
+/* Checks rules about source tokens, which recordings do not have. */
+static clf_status check_source_rules(const struct clf__settings *settings)
 {
     const struct clf_translate_options *options = &settings->options;
-    int limit = settings->model->info.max_target_length;
-    if (options->max_length > limit) {
-        return clf__fail(CLF_BAD_ARGUMENT, "maximum length: %d exceeds the model's %d positions; reduce it",
-                         options->max_length, limit);
-    }
-    CLF__TRY(clf__batch_tokens_check(options->batch_tokens));
     if (options->encoder_no_repeat_ngram_size != 0 && settings->model->info.feature_size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "encoder_no_repeat_ngram_size: is %d, but it requires text and this model reads "
@@ -128,6 +124,19 @@ clf_status clf__settings_check(const struct clf__settings *settings)
                          "frames; set it to 1",
                          options->encoder_repetition_penalty);
     }
+    return CLF_OK;
+}
+
+clf_status clf__settings_check(const struct clf__settings *settings)
+{
+    const struct clf_translate_options *options = &settings->options;
+    int limit = settings->model->info.max_target_length;
+    if (options->max_length > limit) {
+        return clf__fail(CLF_BAD_ARGUMENT, "maximum length: %d exceeds the model's %d positions; reduce it",
+                         options->max_length, limit);
+    }
+    CLF__TRY(clf__batch_tokens_check(options->batch_tokens));
+    CLF__TRY(check_source_rules(settings));
     int layers = settings->model->transformer->config.decoder_layers;
     if (options->alignment_layer < 0 || options->alignment_layer > layers) {
         return clf__fail(
@@ -152,6 +161,15 @@ clf_status clf__settings_check(const struct clf__settings *settings)
             options->beam, options->n_best);
     }
     CLF__TRY(check_alternatives(options));
+    if (options->exact_tokens && !options->subwords) {
+        return clf__fail(CLF_BAD_ARGUMENT, "exact tokens require lines of tokens; set subwords (--tokens)");
+    }
+    if (options->patience != 1.0 && options->early_stopping != CLF_STOP_CTRANSLATE2) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "patience: %g has no effect with this early stopping; use 1, or early stopping "
+                         "\"ctranslate2\"",
+                         options->patience);
+    }
     if (options->priority != CLF_PRIORITY_INTERACTIVE && options->priority != CLF_PRIORITY_BULK) {
         return clf__fail(CLF_BAD_ARGUMENT, "priority: %d is out of range; use %d (interactive) or %d (bulk)",
                          (int)options->priority, (int)CLF_PRIORITY_INTERACTIVE, (int)CLF_PRIORITY_BULK);

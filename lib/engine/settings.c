@@ -33,7 +33,7 @@ static clf_status choose_task(struct clf__settings *settings)
 }
 _Static_assert((int)CLF_LENGTH_INCLUDING_START == (int)CLF__LENGTH_INCLUDING_START,
                "the public and the internal length rules are the same list");
-_Static_assert((int)CLF_STOP_SHRINK == (int)CLF__STOP_SHRINK,
+_Static_assert((int)CLF_STOP_CTRANSLATE2 == (int)CLF__STOP_CTRANSLATE2,
                "the public and the internal stopping rules are the same list");
 
 /* Returns the rows of the longest source in cross-attention. */
@@ -95,6 +95,7 @@ static clf_status choose_search(struct clf__settings *settings)
     search->length_rule = (enum clf__length_rule)options->length_rule;
     search->length_penalty = options->length_penalty;
     search->early_stopping = (enum clf__early_stopping)options->early_stopping;
+    search->patience = options->patience;
     search->renormalize = options->renormalize;
     search->no_repeat_ngram = options->no_repeat_ngram_size;
     search->source_no_repeat_ngram = options->encoder_no_repeat_ngram_size;
@@ -135,7 +136,12 @@ static clf_status choose_languages(struct clf__settings *settings)
     const struct clf__config *config = &settings->model->transformer->config;
     const struct clf__tokenizer *tokenizer = settings->model->tokenizer;
     const char *target = options->target_language;
-    if (target == NULL && clf__tokenizer_needs_target(tokenizer) &&
+    if (options->exact_tokens && options->source_language != NULL) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "exact tokens cannot be combined with a source language; write its token in the line");
+    }
+    if (target == NULL && !options->exact_tokens && clf__tokenizer_needs_target(tokenizer) &&
         !clf__tokenizer_is_language(tokenizer, options->forced_first) &&
         !clf__tokenizer_is_language(tokenizer, config->decoder_start_id)) {
         target = clf__tokenizer_target_language(tokenizer);
@@ -154,6 +160,9 @@ static clf_status choose_languages(struct clf__settings *settings)
                          target, (int)options->forced_first);
     }
     options->forced_first = first >= 0 ? first : options->forced_first;
+    if (options->exact_tokens) {
+        clf__framing_clear(&settings->framing);
+    }
     int own_start =
         options->task != NULL ? settings->task_config.generation.start_id : config->decoder_start_id;
     settings->decoder_start_id = start >= 0 ? start : own_start;

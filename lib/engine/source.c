@@ -137,6 +137,24 @@ static clf_status prepend(struct clf__ids *ids, int32_t id)
     return CLF_OK;
 }
 
+/* Encodes a target and appends the end token. */
+static clf_status encode_target(struct clf__ids *out, const struct clf__settings *settings,
+                                const struct clf_line *line)
+{
+    return clf__tokenizer_encode(settings->model->tokenizer, out, line->text, line->size, 1,
+                                 settings->options.subwords);
+}
+
+static void drop_end(struct clf__ids *ids, const struct clf__settings *settings)
+{
+    ids->count -= ids->count > 0 && ids->data[ids->count - 1] == settings->model->transformer->config.end_id;
+}
+
+static int adds_first(const struct clf__settings *settings)
+{
+    return settings->options.forced_first >= 0 && !settings->options.exact_tokens;
+}
+
 clf_status clf__prefix_read(struct clf__ids *out, const struct clf__settings *settings,
                             const struct clf_line *line)
 {
@@ -145,9 +163,8 @@ clf_status clf__prefix_read(struct clf__ids *out, const struct clf__settings *se
     if (is_blank(line)) {
         return CLF_OK;
     }
-    CLF__TRY(
-        clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, settings->options.subwords));
-    out->count -= out->count > 0 && out->data[out->count - 1] == model->transformer->config.end_id;
+    CLF__TRY(encode_target(out, settings, line));
+    drop_end(out, settings);
     for (int i = settings->takes_start; i < out->count; i++) {
         if (clf__is_end(search, out->data[i])) {
             return clf__fail(CLF_TEXT,
@@ -155,7 +172,7 @@ clf_status clf__prefix_read(struct clf__ids *out, const struct clf__settings *se
                              clf__tokenizer_target_token(model->tokenizer, out->data[i]));
         }
     }
-    if (out->count > 0 && settings->options.forced_first >= 0) {
+    if (out->count > 0 && adds_first(settings)) {
         CLF__TRY(prepend(out, settings->options.forced_first));
     }
     return out->count < search->max_length
@@ -169,9 +186,16 @@ clf_status clf__target_read(struct clf__ids *out, int *cut_from, const struct cl
                             const struct clf_line *line)
 {
     const struct clf_model *model = settings->model;
-    CLF__TRY(
-        clf__tokenizer_encode(model->tokenizer, out, line->text, line->size, 1, settings->options.subwords));
-    if (settings->options.forced_first >= 0) {
+    CLF__TRY(encode_target(out, settings, line));
+    if (settings->options.exact_tokens) {
+        drop_end(out, settings);
+    }
+    if (out->count == 0) {
+        return clf__fail(CLF_TEXT,
+                         "the target has no tokens; with exact tokens it needs at least one, such as "
+                         "the end token");
+    }
+    if (adds_first(settings)) {
         CLF__TRY(prepend(out, settings->options.forced_first));
     }
     *cut_from = clf__ids_cut(out, model->info.max_target_length);

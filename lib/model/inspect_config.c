@@ -100,7 +100,7 @@ static json_t *sampling_object(const struct clf__sampling *sampling)
 json_t *clf__inspect_generation(const struct clf__config *config)
 {
     const struct clf__search_options *options = &config->generation;
-    static const char *const stops[] = {"false", "true", "never", "all", "narrow"};
+    static const char *const stops[] = {"false", "true", "never", "all", "shrink", "ctranslate2"};
     return json_pack(
         "{s:i, s:i, s:i, s:f, s:i, s:i, s:s, s:f, s:s, s:b, s:i, s:i, s:i, s:i, s:f, s:f, s:i, s:f, s:o, "
         "s:o, s:o, "

@@ -1,5 +1,6 @@
 /* Beam search. Each step examines enough continuations to leave `beams` of them even if every beam ends with
  * every end id. A continuation with an end token is kept only if it is among the best `beams`. */
+#include <math.h>
 #include <string.h>
 
 #include "search/internal.h"
@@ -26,11 +27,25 @@ static int best_candidates(const struct clf__search *search, const struct clf__s
     return count;
 }
 
+/* --- CLF__STOP_CTRANSLATE2 --- */
+
+static int has_enough(const struct clf__search_source *source)
+{
+    const struct clf__search_options *options = source->options;
+    if (options->length_penalty == 0.0 && options->coverage_penalty == 0.0) {
+        return source->best_has_ended && source->ended_count >= options->n_best;
+    }
+    return source->ended_count >= lround(options->beams * options->patience);
+}
+
 /* Returns 0 if the list of finished hypotheses is full and no running beam is expected to beat the worst one.
  * The expected length is the current one or, for "never" with a positive length penalty, the maximum. */
 static int can_improve(const struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
+    if (options->early_stopping == CLF__STOP_CTRANSLATE2) {
+        return !has_enough(source);
+    }
     if (source->finished_count < options->beams) {
         return 1;
     }
@@ -187,6 +202,8 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
             }
         } else if (candidate->rank < options->beams) {
             finish(source, from, candidate);
+            source->ended_count++;
+            source->best_has_ended |= candidate->rank == 0;
         }
     }
     clf__search_source_turn(source, next_count);

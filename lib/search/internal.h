@@ -65,6 +65,8 @@ struct clf__search_source {
     struct clf__beam *next;     /* (beams) the running beams of the next step, under construction */
     struct clf__beam *finished; /* (beams) best first */
     int running_count, finished_count;
+    int ended_count;        /* hypotheses that have finished, kept or not */
+    int best_has_ended;     /* 1: the best candidate of a step has finished */
     int32_t *always_banned; /* (limits.banned) ascending */
     int always_banned_count;
     const int32_t *source_ids; /* (source_count) the source's ids, if they were set */

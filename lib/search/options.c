@@ -54,11 +54,27 @@ static clf_status check_groups(const struct clf__search_options *options)
     const char *problem = options->sampling.is_on                       ? "sampling"
                           : options->early_stopping == CLF__STOP_ALL    ? "early stopping \"all\""
                           : options->early_stopping == CLF__STOP_SHRINK ? "early stopping \"shrink\""
-                                                                        : NULL;
+                          : options->early_stopping == CLF__STOP_CTRANSLATE2
+                              ? "early stopping \"ctranslate2\""
+                              : NULL;
     return problem == NULL
                ? CLF_OK
                : clf__fail(CLF_BAD_ARGUMENT, "beam groups cannot be combined with %s; turn one of them off",
                            problem);
+}
+
+static clf_status check_patience(const struct clf__search_options *options)
+{
+    if (!isfinite(options->patience) || options->patience <= 0.0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "patience: %g is out of range; use a finite number above 0",
+                         options->patience);
+    }
+    int is_beam_search = options->beams > 1 && !options->sampling.is_on;
+    return is_beam_search && options->n_best > lround(options->beams * options->patience)
+               ? clf__fail(CLF_BAD_ARGUMENT,
+                           "n-best: %d is more than beam size %d times patience %g; increase one of them",
+                           options->n_best, options->beams, options->patience)
+               : CLF_OK;
 }
 
 static clf_status check_scoring(const struct clf__search_options *options)
@@ -74,11 +90,13 @@ static clf_status check_scoring(const struct clf__search_options *options)
     if ((unsigned)options->length_rule > CLF__LENGTH_INCLUDING_START) {
         return clf__fail(CLF_BAD_ARGUMENT, "length rule: unknown value %d", (int)options->length_rule);
     }
-    if ((unsigned)options->early_stopping > CLF__STOP_SHRINK) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "early stopping: unknown value %d; use false, true, never, all or shrink",
-                         (int)options->early_stopping);
+    if ((unsigned)options->early_stopping > CLF__STOP_CTRANSLATE2) {
+        return clf__fail(
+            CLF_BAD_ARGUMENT,
+            "early stopping: unknown value %d; use false, true, never, all, shrink or ctranslate2",
+            (int)options->early_stopping);
     }
+    CLF__TRY(options->early_stopping == CLF__STOP_CTRANSLATE2 ? check_patience(options) : CLF_OK);
     if (options->sampling.is_on && options->early_stopping == CLF__STOP_ALL) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "early stopping \"all\" cannot be combined with sampling; use another value");

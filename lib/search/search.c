@@ -141,6 +141,7 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     source->tag = tag;
     source->running_count = 1;
     source->finished_count = 0;
+    source->ended_count = source->best_has_ended = 0;
     source->done = 0;
     source->is_not_finite = 0;
     source->source_ids = NULL;

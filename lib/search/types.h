@@ -22,6 +22,10 @@ enum clf__early_stopping {
     /* As in Marian: each step keeps one candidate per unfinished beam; candidates that have ended are
        finished and the beam shrinks. The search ends when the beam is empty. */
     CLF__STOP_SHRINK,
+    /* As in CTranslate2: the search ends when round(beams * patience) hypotheses have finished. Without a
+       length penalty and a coverage penalty, it instead ends when n_best have finished and the best candidate
+       of a step was one of them. */
+    CLF__STOP_CTRANSLATE2,
 };
 
 /* Maximum number of candidates per row of a step: (1 + number of end ids) per beam. */
@@ -74,6 +78,7 @@ struct clf__search_options {
     int coverage_start; /* generated tokens before the first step whose attention counts */
     int memory_limit;   /* maximum number of source positions, if attention is used */
     enum clf__early_stopping early_stopping;
+    double patience;       /* of CLF__STOP_CTRANSLATE2, above 0 */
     int renormalize;       /* recompute log-softmax without the banned ids */
     const int32_t *prefix; /* (prefix_count) ids of the first generated tokens */
     int prefix_count;      /* <= max_length */

@@ -129,6 +129,11 @@ static void check_record(struct clf_model *model, const json_t *record, const ch
         options.n_best = has_alternatives ? 1 : options.beam;
         options.alternatives = has_alternatives ? (int)json_array_size(outputs) : 0;
         options.coverage_penalty = json_real_value(json_object_get(record, "penalty"));
+    } else if (strcmp(key, "stopped") == 0) {
+        options.n_best = (int)json_array_size(outputs);
+        options.patience = json_real_value(json_object_get(record, "patience"));
+        options.length_penalty = json_real_value(json_object_get(record, "length_penalty"));
+
     } else {
         options.alternatives = (int)json_array_size(outputs);
     }
@@ -169,6 +174,7 @@ static void test_decoding(void **state)
         check_records(model, cases, "replaced", *name);
         check_records(model, cases, "alternatives", *name);
         check_records(model, cases, "covered", *name);
+        check_records(model, cases, "stopped", *name);
         clf_model_free(model);
         json_decref(cases);
     }

@@ -58,6 +58,9 @@ static void test_wrong_sizes(void **state)
     REJECT(options.min_length = 7, "minimum length: 7");
     REJECT(options.length_penalty = NAN, "length penalty");
     REJECT(options.length_penalty = INFINITY, "length penalty");
+    REJECT((options.early_stopping = CLF__STOP_CTRANSLATE2, options.patience = 0.0), "patience: 0 is out");
+    REJECT((options.early_stopping = CLF__STOP_CTRANSLATE2, options.patience = 0.3, options.n_best = 2),
+           "n-best: 2 is more than beam size 4 times patience 0.3");
     REJECT(options.repetition_penalty = 0.0f, "repetition penalty 0");
     REJECT(options.decay_factor = 0.0f, "factor 0");
     REJECT(options.decay_start = -1, "start -1");

@@ -68,9 +68,10 @@ static void test_alone_and_in_a_batch(void **state)
         seeds[i] = 7 * i + 1;
     }
     for (int w = 0; w < 4; w++) {
-        for (int stop = CLF__STOP_FALSE; stop <= CLF__STOP_SHRINK; stop++) {
+        for (int stop = CLF__STOP_FALSE; stop <= CLF__STOP_CTRANSLATE2; stop++) {
             struct clf__search_options options = toy_options(20, widths[w], widths[w], 14);
             options.early_stopping = (enum clf__early_stopping)stop;
+            options.patience = 1.5;
             options.renormalize = stop == CLF__STOP_TRUE;
             options.forced_last = TOY_END;
             options.min_length = 3;

@@ -73,7 +73,7 @@ struct flags {
     const char *shortlist, *length_decay;
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
-    int tokens; /* --tokens */
+    int tokens, exact_tokens;
     const char *source_language, *target_language;
     const char *task;
     int split_sentences;

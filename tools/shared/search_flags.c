@@ -191,6 +191,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     if (flags->early_stopping >= 0) {
         options->early_stopping = (clf_early_stopping)flags->early_stopping;
     }
+    override_real(&options->patience, flags->patience);
     override_real(&options->length_penalty, flags->length_penalty);
     override_real(&options->coverage_penalty, flags->coverage_penalty);
     override_real(&options->repetition_penalty, flags->repetition_penalty);
@@ -202,6 +203,7 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     override_real(&options->max_length_factor, flags->max_length_factor);
     options->shortlist = flags->shortlist;
     options->subwords = flags->tokens;
+    options->exact_tokens = flags->exact_tokens;
     options->split_sentences = flags->split_sentences;
     options->replace_unknown = flags->replace_unknown;
     if (flags->alignments) { /* the second-to-last layer gives the best alignments (Garg et al. 2019) */

@@ -325,15 +325,24 @@ static clf_status read_early_stopping(struct clf__search_options *options, const
         options->early_stopping = json_is_true(value) ? CLF__STOP_TRUE : CLF__STOP_FALSE;
         return CLF_OK;
     }
+    static const struct {
+        const char *word;
+        enum clf__early_stopping rule;
+    } words[] = {{"never", CLF__STOP_NEVER},
+                 {"all", CLF__STOP_ALL},
+                 {"shrink", CLF__STOP_SHRINK},
+                 {"ctranslate2", CLF__STOP_CTRANSLATE2}};
     const char *word = json_is_string(value) ? json_string_value(value) : "";
-    int is_all = strcmp(word, "all") == 0, is_narrow = strcmp(word, "narrow") == 0;
-    if (strcmp(word, "never") == 0 || is_all || is_narrow) {
-        options->early_stopping = is_all ? CLF__STOP_ALL : is_narrow ? CLF__STOP_SHRINK : CLF__STOP_NEVER;
-        return CLF_OK;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(word, words[i].word) == 0) {
+            options->early_stopping = words[i].rule;
+            return CLF_OK;
+        }
     }
-    return clf__fail(
-        CLF_FORMAT, "%s: \"early_stopping\" is not true, false, \"never\", \"all\" or \"narrow\"; correct it",
-        json->path);
+    return clf__fail(CLF_FORMAT,
+                     "%s: \"early_stopping\" is not true, false, \"never\", \"all\", \"shrink\" or "
+                     "\"ctranslate2\"; correct it",
+                     json->path);
 }
 
 static clf_status read_length_penalty(struct clf__search_options *options, const struct clf__json *json)

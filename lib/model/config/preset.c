@@ -51,6 +51,7 @@ static void start_paper(struct clf__config *config, struct clf__config_choices *
         .length_rule = CLF__LENGTH_GNMT,
         .length_penalty = 0.6f,
         .forced_last = -1,
+        .patience = 1,
         .repetition_penalty = 1,
         .source_repetition_penalty = 1,
         .decay_factor = 1,

@@ -375,7 +375,7 @@ static void set_generation(struct clf__config *config)
     options->max_length = limit < LONGEST_OUTPUT ? limit : LONGEST_OUTPUT;
     options->length_rule = CLF__LENGTH_HUGGINGFACE;
     options->length_penalty = 1.0;
-    options->early_stopping = CLF__STOP_TRUE;
+    options->early_stopping = CLF__STOP_CTRANSLATE2;
     options->renormalize = 1;
     options->divides_greedy = 1;
     options->counts_prompt = 1;

@@ -89,6 +89,14 @@ clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__toke
     return CLF_OK;
 }
 
+void clf__framing_clear(struct clf__framing *framing)
+{
+    for (int i = 0; i < CLF__MOST_FRAMING; i++) {
+        framing->before[i] = framing->behind[i] = -1;
+    }
+    framing->word = NULL;
+}
+
 int clf__framing_count(const struct clf__framing *framing)
 {
     int count = 0;

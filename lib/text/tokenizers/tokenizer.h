@@ -54,6 +54,8 @@ struct clf__framing {
  * language. Returns CLF_BAD_ARGUMENT if the model lacks the language or does not take one. */
 clf_status clf__tokenizer_frame(struct clf__framing *out, const struct clf__tokenizer *tokenizer,
                                 const char *source_language, const char *target_language);
+/* Removes the tokens around sources and the word before them. */
+void clf__framing_clear(struct clf__framing *framing);
 /* Returns the number of ids around a source; a source with no other ids is empty. */
 int clf__framing_count(const struct clf__framing *framing);
 
