@@ -1,0 +1,232 @@
+"""Options as keyword arguments: the flags of the command, with underscores instead of dashes."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import operator
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Sequence, Tuple, Union
+
+from . import _c
+from ._library import check, choose, encode, lib
+from .errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict
+else:
+    from typing import TypedDict
+
+Token = Union[int, str]
+
+
+class TranslateOptions(TypedDict, total=False):
+    """Options of `clformer translate`; a missing option is the model's own value. `clformer translate --help`
+    describes them."""
+
+    beam: int
+    beam_groups: int
+    diversity_penalty: float
+    n_best: int
+    length_penalty: float
+    length_rule: str
+    coverage_penalty: float
+    early_stopping: Union[str, bool]
+    min_length: int
+    max_length: int
+    max_length_factor: float
+    forced_first: Union[Token, None]
+    forced_last: Union[Token, None]
+    suppress: Sequence[Token]
+    no_repeat_ngram_size: int
+    encoder_no_repeat_ngram_size: int
+    repetition_penalty: float
+    encoder_repetition_penalty: float
+    length_decay: Tuple[int, float]
+    renormalize: bool
+    shortlist: str
+    sample: bool
+    seed: int
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    typical_p: float
+    epsilon: float
+    eta: float
+    source_language: str
+    target_language: str
+    task: str
+    split_sentences: bool
+    alignments: bool
+    alignment_layer: int
+    replace_unknown: bool
+    alternatives: int
+    tokens: bool
+    priority: str
+
+
+class TranscribeOptions(TypedDict, total=False):
+    """Options of `clformer transcribe`; `clformer transcribe --help` describes them."""
+
+    language: Union[str, None]
+    task: str
+    timestamps: str
+    word_timestamps: bool
+    prepend_punctuations: str
+    append_punctuations: str
+    hallucination_silence_threshold: float
+    clip: Sequence[float]
+    initial_prompt: Union[str, None]
+    carry_initial_prompt: bool
+    prefix: Union[str, None]
+    hotwords: Union[str, None]
+    suppress_tokens: Sequence[int]
+    condition_on_previous: bool
+    beam: int
+    patience: float
+    length_penalty: float
+    temperature: Union[float, Sequence[float]]
+    temperature_increment_on_fallback: float
+    best_of: int
+    seed: int
+    compression_ratio_threshold: Union[float, None]
+    max_initial_timestamp: Union[float, None]
+    no_speech_threshold: Union[float, None]
+    log_probability_threshold: Union[float, None]
+
+
+RENAMED = {"tokens": "subwords", "epsilon": "epsilon_cutoff", "eta": "eta_cutoff"}
+SAMPLING = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon", "eta", "seed")
+# The C limit of each integer type of an option.
+LIMITS = {
+    ctypes.c_int: (-(2**31), 2**31 - 1),
+    ctypes.c_int32: (-(2**31), 2**31 - 1),
+    ctypes.c_uint64: (0, 2**64 - 1),
+}
+
+
+def convert(struct: Any, field: str, name: str, value: object) -> Any:
+    """Returns a value for a field of a struct of options, or raises TypeError or ArgumentError."""
+    enum = _c.ENUMS.get(type(struct).__name__, {}).get(field)
+    if enum is not None:
+        return choose(enum, value, name)
+    kind = dict(type(struct)._fields_)[field]
+    if kind is ctypes.c_char_p:
+        return None if value is None else encode(value, name)  # type: ignore[arg-type]
+    if kind is ctypes.c_double:
+        if value is None:
+            return math.nan
+        if isinstance(value, (str, bytes)):
+            raise TypeError(f"{name}: must be a number, not {type(value).__name__}")
+        return float(value)  # type: ignore[arg-type]
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name}: must be a whole number, not {type(value).__name__}") from None
+    least, most = LIMITS[kind]
+    if not least <= number <= most:
+        raise ArgumentError(f"{name}: must be from {least} to {most}, not {number}")
+    return number
+
+
+def array(struct: Any, field: str, count: str, kind: Any, values: Sequence[Any]) -> None:
+    """Sets a pointer to an array of numbers and its count. An empty array is not NULL, which means the default."""
+    setattr(struct, field, (kind * max(len(values), 1))(*values))
+    setattr(struct, count, len(values))
+
+
+def refuse_unknown(options: Mapping[str, Any], known: Any, function: str) -> None:
+    for name in options:
+        if name not in known.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
+def token_id(model: int, name: str, token: Any) -> int:
+    """Returns the id of a token that is given as text or id."""
+    if not isinstance(token, str):
+        return operator.index(token)
+    found = int(lib.clf_model_token_id(model, encode(token, name)))
+    if found < 0:
+        raise ArgumentError(f"{name}: {token!r} is not a token of the model; use a token or an id of its vocabulary")
+    return found
+
+
+def translate_options(model: int, options: Mapping[str, Any]) -> _c.clf_translate_options:
+    """Returns the model's options with these changes."""
+    refuse_unknown(options, TranslateOptions, "translate")
+    struct = _c.clf_translate_options()
+    lib.clf_translate_options_init_sized(struct, ctypes.sizeof(struct), model)
+    if options.get("task") is not None:
+        task = encode(options["task"], "task")
+        check(lib.clf_translate_options_init_task_sized(struct, ctypes.sizeof(struct), model, task))
+    for name, value in options.items():
+        if name == "suppress":
+            array(struct, "suppressed", "suppressed_count", ctypes.c_int32, [token_id(model, name, x) for x in value])
+        elif name in ("forced_first", "forced_last"):
+            setattr(struct, name, -1 if value is None else token_id(model, name, value))
+        elif name == "length_decay":
+            start, factor = value
+            struct.length_decay_start = convert(struct, "length_decay_start", name, start)
+            struct.length_decay_factor = convert(struct, "length_decay_factor", name, factor)
+        elif name not in ("task", "alignments", "alignment_layer"):
+            field = RENAMED.get(name, name)
+            setattr(struct, field, convert(struct, field, name, value))
+    if options.get("alternatives") and "n_best" not in options:
+        struct.n_best = 1
+    set_alignment(struct, model, options)
+    for name in SAMPLING:
+        if name in options and not struct.sample:
+            raise ArgumentError(f"{name}: requires sampling; add sample=True")
+    return struct
+
+
+def set_alignment(struct: Any, model: int, options: Mapping[str, Any]) -> None:
+    if options.get("alignments"):
+        layers = lib.clf_model_describe(model).contents.decoder_layers
+        # The second-to-last layer gives the best alignments (Garg et al. 2019).
+        layer = options.get("alignment_layer", layers - (layers > 1))
+        struct.alignment_layer = convert(struct, "alignment_layer", "alignment_layer", layer)
+    elif "alignment_layer" in options:
+        raise ArgumentError("alignment_layer: requires alignments; add alignments=True")
+
+
+def temperatures(options: Mapping[str, Any]) -> "list[float]":
+    """Returns the temperatures that are tried in order, as the command does."""
+    value = options.get("temperature", 0.0)
+    step = float(options.get("temperature_increment_on_fallback", 0.2))
+    if not isinstance(value, (int, float)):
+        return [float(x) for x in value]
+    if not 0 <= step <= 1:
+        raise ArgumentError(f"temperature_increment_on_fallback: must be from 0 to 1, not {step}")
+    count = int((1 - value) / step + 1e-9) + 1 if step > 0 and value <= 1 else 1
+    return [value + i * ((value + step) - value) for i in range(max(count, 1))]
+
+
+def transcribe_options(options: Mapping[str, Any]) -> _c.clf_transcribe_options:
+    """Returns the default options with these changes."""
+    refuse_unknown(options, TranscribeOptions, "transcribe")
+    struct = _c.clf_transcribe_options()
+    lib.clf_transcribe_options_init_sized(struct, ctypes.sizeof(struct))
+    array(struct, "temperatures", "temperature_count", ctypes.c_double, temperatures(options))
+    for name, value in options.items():
+        if name == "task":
+            struct.translate = choose({"A_TRANSCRIBE": 0, "A_TRANSLATE": 1}, value, name)
+        elif name == "timestamps":
+            level = choose({"A_NONE": 0, "A_SEGMENT": 1, "A_WORD": 2}, value, name)
+            struct.timestamps, struct.word_timestamps = int(level > 0), int(level == 2)
+        elif name == "clip":
+            array(struct, "clips", "clip_count", ctypes.c_double, [float(x) for x in value])
+        elif name == "suppress_tokens":
+            array(struct, "suppressed", "suppressed_count", ctypes.c_int32, [operator.index(x) for x in value])
+        elif name not in ("temperature", "temperature_increment_on_fallback"):
+            setattr(struct, name, convert(struct, name, name, value))
+    return struct
+
+
+def key_of(options: Mapping[str, Any]) -> Tuple[Tuple[str, Any], ...]:
+    """Returns options as a key of a dictionary: equal options have the same key."""
+    values: Dict[str, Any] = {
+        name: tuple(value) if isinstance(value, (list, set)) or hasattr(value, "tolist") else value
+        for name, value in options.items()
+    }
+    return tuple(sorted((name, type(value).__name__, value) for name, value in values.items()))  # type: ignore[misc]
