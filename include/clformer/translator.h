@@ -93,6 +93,15 @@ struct clf_translate_options {
     int32_t forced_last;       /* id at max_length, or -1 */
     const int32_t *suppressed; /* (suppressed_count) additional ids that are never generated */
     int suppressed_count;
+    /* (banned_offsets[banned_count]) additional sequences of ids that are never generated: sequence i is
+     * banned_ids[banned_offsets[i]] .. banned_ids[banned_offsets[i + 1] - 1]. A sequence that is only the end
+     * token has no effect. */
+    const int32_t *banned_ids;
+    const int32_t *banned_offsets;
+    int banned_count;
+    const int32_t
+        *end_ids; /* (end_count) ids that end a translation, instead of the model's; NULL: the model's */
+    int end_count;
     int renormalize;                   /* 1: apply log-softmax again after banning tokens */
     int no_repeat_ngram_size;          /* no n-gram of this size occurs twice; 0: off */
     int encoder_no_repeat_ngram_size;  /* no source n-gram of this size occurs; 0: off */
@@ -224,7 +233,7 @@ struct clf_stage_times {
  *
  * @param out receives the translator; free it with clf_translator_free() before its model.
  * @param model borrowed until the translator is freed.
- * @param options copied, including the list of suppressed ids; NULL for the model's values.
+ * @param options copied, including the lists of ids; NULL for the model's values.
  * @return CLF_BAD_ARGUMENT for a NULL model, an option that is out of range or a language that the model does
  *         not have, naming the option or language.
  */

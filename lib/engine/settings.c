@@ -1,11 +1,11 @@
 #include "engine/settings.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "engine/lists.h"
 #include "model/config/architectures/architecture.h"
 #include "model/config/sides.h"
 #include "model/config/task.h"
@@ -41,42 +41,6 @@ static int count_memory(const struct clf_model *model)
 {
     const struct clf__front_end *front_end = &model->transformer->encoder.embedder.front_end;
     return front_end->kind->rows(model->info.max_source_length);
-}
-
-static clf_status add_ids(struct clf__ids *ids, const int32_t *added, int count)
-{
-    for (int i = 0; i < count; i++) {
-        CLF__TRY(clf__ids_append(ids, added[i]));
-    }
-    return CLF_OK;
-}
-
-/* Joins the suppressed ids: the model's own, the caller's, and those without a token. */
-static clf_status join_suppressed(struct clf__settings *settings, const struct clf__search_options *own)
-{
-    const struct clf_translate_options *options = &settings->options;
-    struct clf__ids ids = {.count = 0};
-    size_t own_count = (size_t)own->suppressed_count, more = (size_t)options->suppressed_count;
-    settings->search.suppressed = NULL;
-    if (own_count + more > INT_MAX) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "suppressed ids: %zu in addition to the model's own %zu are too many; pass fewer",
-                         more, own_count);
-    }
-    clf_status status = clf__tokenizer_spare(settings->model->tokenizer, &ids);
-    if (status == CLF_OK) {
-        status = add_ids(&ids, own->suppressed, own->suppressed_count);
-    }
-    if (status == CLF_OK) {
-        status = add_ids(&ids, options->suppressed, options->suppressed_count);
-    }
-    if (status != CLF_OK) {
-        clf__ids_free(&ids);
-        return status;
-    }
-    settings->search.suppressed = ids.data;
-    settings->search.suppressed_count = ids.count;
-    return CLF_OK;
 }
 
 /* Combines the model's search options with the caller's. */
@@ -124,7 +88,7 @@ static clf_status choose_search(struct clf__settings *settings)
     search->prefix = &options->forced_first;
     search->prefix_count = options->forced_first == -1 ? 0 : 1;
     search->forced_last = options->forced_last;
-    CLF__TRY(join_suppressed(settings, own));
+    CLF__TRY(clf__lists_join(settings, own));
     return clf__search_check(search); /* this check keeps the bans of all beams of a line within an int */
 }
 
@@ -289,10 +253,10 @@ clf_status clf__settings_create(struct clf__settings **out, struct clf_model *mo
         clf__settings_free(settings);
         return status;
     }
-    /* The search has a copy of the caller's list, and the languages are resolved. */
+    /* The search has copies of the caller's lists, and the languages are resolved. */
     own->source_language = own->target_language = own->shortlist = own->task = NULL;
-    own->suppressed = NULL;
-    own->suppressed_count = 0;
+    own->suppressed = own->banned_ids = own->banned_offsets = own->end_ids = NULL;
+    own->suppressed_count = own->banned_count = own->end_count = 0;
     *out = settings;
     return CLF_OK;
 }
@@ -303,7 +267,7 @@ void clf__settings_free(struct clf__settings *settings)
         return;
     }
     clf__settings_free(settings->starts);
-    clf__free((void *)settings->search.suppressed);
+    clf__lists_free(settings);
     clf__free(settings->source_prefix);
     clf__config_free(&settings->task_config);
     clf__shortlist_free(settings->shortlist);

@@ -19,6 +19,7 @@ struct clf__settings {
     struct clf_translate_options options;
     struct clf__framing framing;       /* for the languages in the options */
     struct clf__search_options search; /* `suppressed` owned */
+    int owns_sequences, owns_ends;     /* bad_words and their offsets, and other_end_ids, are owned */
     struct clf__config task_config;    /* configuration of the selected task, with separate search lists */
     char *source_prefix;               /* task prefix of each source; NULL: none */
     int decoder_start_id;

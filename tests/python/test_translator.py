@@ -38,8 +38,8 @@ def test_every_option(translator):
              if line.startswith(("      --", "  -")) and "--" in line}
     others = {"help", "model", "device", "variant", "gemm", "attention", "instructions", "precision", "json", "quiet",
               "verbose", "output", "resume", "stream", "no_sample", "batch_tokens", "target_prefix", "target_prefix_file"}
-    known = set(clformer.options.TranslateOptions.__annotations__) | {"priority"}
-    assert flags - others == known - {"priority"}
+    known = set(clformer.options.TranslateOptions.__annotations__)
+    assert flags - others == known - {"priority", "banned_sequences", "end_tokens"}
     base = translator.translate("Je suis étudiant")
     assert translator.translate("Je suis étudiant", suppress=["▁student"], beam=1) != base
     assert translator.translate("Je suis étudiant", forced_first="▁You", beam=1).startswith("You")

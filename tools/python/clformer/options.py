@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import operator
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Sequence, Tuple, Union
@@ -37,6 +38,8 @@ class TranslateOptions(TypedDict, total=False):
     forced_first: Union[Token, None]
     forced_last: Union[Token, None]
     suppress: Sequence[Token]
+    banned_sequences: Sequence[Sequence[Token]]
+    end_tokens: Sequence[Token]
     no_repeat_ngram_size: int
     encoder_no_repeat_ngram_size: int
     repetition_penalty: float
@@ -62,6 +65,8 @@ class TranslateOptions(TypedDict, total=False):
     replace_unknown: bool
     alternatives: int
     tokens: bool
+    exact_tokens: bool
+    patience: float
     priority: str
 
 
@@ -162,6 +167,10 @@ def translate_options(model: int, options: Mapping[str, Any]) -> _c.clf_translat
     for name, value in options.items():
         if name == "suppress":
             array(struct, "suppressed", "suppressed_count", ctypes.c_int32, [token_id(model, name, x) for x in value])
+        elif name == "banned_sequences":
+            set_sequences(struct, [[token_id(model, name, x) for x in sequence] for sequence in value])
+        elif name == "end_tokens":
+            array(struct, "end_ids", "end_count", ctypes.c_int32, [token_id(model, name, x) for x in value])
         elif name in ("forced_first", "forced_last"):
             setattr(struct, name, -1 if value is None else token_id(model, name, value))
         elif name == "length_decay":
@@ -178,6 +187,13 @@ def translate_options(model: int, options: Mapping[str, Any]) -> _c.clf_translat
         if name in options and not struct.sample:
             raise ArgumentError(f"{name}: requires sampling; add sample=True")
     return struct
+
+
+def set_sequences(struct: Any, sequences: Sequence[Sequence[int]]) -> None:
+    ends = itertools.accumulate((len(sequence) for sequence in sequences), initial=0)
+    array(struct, "banned_ids", "banned_count", ctypes.c_int32, list(itertools.chain(*sequences)))
+    array(struct, "banned_offsets", "banned_count", ctypes.c_int32, list(ends))
+    struct.banned_count = len(sequences)
 
 
 def set_alignment(struct: Any, model: int, options: Mapping[str, Any]) -> None:

@@ -1,0 +1,210 @@
+"""The module that stands in for ctranslate2, compared with results of CTranslate2 4.8.5 in tests/fixtures/formats/ctranslate2."""
+
+import itertools
+import json
+import pickle
+import os
+import subprocess
+import sys
+
+import ctranslate2
+import numpy
+import pytest
+from conftest import ROOT, SMALL, run_python
+
+FOLDERS = ROOT / "tests/fixtures/formats/ctranslate2"
+LONGEST = 20
+
+
+def test_finder():
+    """The module is the first of its name, unless CLFORMER_CT2=0."""
+    path = subprocess.run([sys.executable, "-m", "clformer.ctranslate2", "--path"], capture_output=True, text=True, check=True)
+    assert ctranslate2.__file__ == os.path.join(path.stdout.rstrip("\n"), "ctranslate2", "__init__.py")
+    off = run_python("import ctranslate2", env={**os.environ, "CLFORMER_CT2": "0"})
+    assert "No module named 'ctranslate2'" in off.stderr
+    usage = run_python("import clformer.ctranslate2 as c, sys; sys.exit(c.main())")
+    assert usage.returncode == 2 and "--path" in usage.stderr
+
+
+def load(name, **options):
+    return ctranslate2.Translator(str(FOLDERS / name), compute_type="float32", **options)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load("gated")
+
+
+def records(name, key):
+    found = json.loads((FOLDERS / name / "decoding.json").read_text())[key]
+    return found[::4] if SMALL else found
+
+
+def check(result, outputs, wants_scores=True):
+    assert result.hypotheses == [output["tokens"] for output in outputs]
+    if wants_scores:
+        assert result.scores == pytest.approx([output["score"] for output in outputs], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gated"] if SMALL else ["pre-norm", "embedding-norm", "gated", "version-1"])
+def test_recorded(name):
+    translator = load(name)
+    common = {"max_decoding_length": LONGEST, "return_scores": True}
+    for one in records(name, "stopped"):
+        check(translator.translate_batch([one["source"]], beam_size=one["beams"], patience=one["patience"],
+                                         length_penalty=one["length_penalty"], num_hypotheses=len(one["outputs"]),
+                                         **common)[0], one["outputs"])
+    for one in records(name, "replaced"):
+        check(translator.translate_batch([one["source"]], beam_size=one["beams"], num_hypotheses=one["beams"],
+                                         replace_unknowns=True, **common)[0], one["outputs"])
+    for one in records(name, "alternatives"):
+        check(translator.translate_batch([one["source"]], [one["prefix"]], beam_size=one["beams"], num_hypotheses=4,
+                                         return_alternatives=True, **common)[0], one["outputs"])
+    for one in records(name, "covered"):
+        check(translator.translate_batch([one["source"]], [one["prefix"]], beam_size=one["beams"],
+                                         num_hypotheses=len(one["outputs"]), coverage_penalty=one["penalty"],
+                                         return_alternatives=one["alternatives"], **common)[0], one["outputs"])
+
+
+def test_many_ways(model):
+    """A batch, an asynchronous call and a stream of lines give the same results."""
+    rows = json.loads((FOLDERS / "gated/expected.json").read_text())[:8]
+    sources, prefixes = [row["source"] for row in rows], [row.get("prefix") or None for row in rows]
+    options = {"beam_size": 4, "num_hypotheses": 4, "max_decoding_length": LONGEST, "return_scores": True}
+    found = model.translate_batch(sources, prefixes, **options)
+    for result, row in zip(found, rows):
+        check(result, row["beam4"])
+    later = model.translate_batch(sources, prefixes, asynchronous=True, **options)
+    assert [one.result() for one in later] == found and all(one.done() for one in later)
+    stream = model.translate_iterable(iter(sources), ([] if x is None else x for x in prefixes), max_batch_size=3, **options)
+    assert list(stream) == found
+    assert model.translate_batch([]) == []
+
+
+def test_ends(model):
+    source = ["a1", "a2", "a3", "</s>"]
+    plain = model.translate_batch([source], beam_size=1, max_decoding_length=LONGEST)[0].hypotheses[0]
+    assert len(plain) > 4
+    found = model.translate_batch([source], beam_size=1, max_decoding_length=LONGEST, end_token=plain[2])[0]
+    assert found.hypotheses == [plain[:2]]
+    found = model.translate_batch([source], beam_size=1, end_token=[plain[2]], return_end_token=True)[0]
+    assert found.hypotheses == [plain[:3]]
+    with pytest.raises(ValueError, match="end_tokens: 'nope' is not a token"):
+        model.translate_batch([source], end_token="nope")
+    found = model.translate_batch([source], beam_size=1, max_decoding_length=LONGEST,
+                                  suppress_sequences=[plain[1:3]])[0].hypotheses[0]
+    assert found[:2] == plain[:2] and found[2] != plain[2]
+    empty = model.translate_batch([[], ["</s>"]], num_hypotheses=2, return_scores=True)
+    assert [one.hypotheses for one in empty] == [[[], []]] * 2 and empty[0].scores == [0.0, 0.0]
+    with_end = model.translate_batch([source[:2] + ["</s>"], source], max_input_length=3)
+    assert with_end[0] == with_end[1]
+
+
+def test_attention(model):
+    source = ["a1", "a2", "a3"]
+    result = model.translate_batch([source], return_attention=True, max_decoding_length=LONGEST)[0]
+    weights = numpy.array(result.attention[0])
+    assert weights.shape == (len(result.hypotheses[0]), len(source))
+    assert weights.sum(1) == pytest.approx(numpy.ones(len(weights)), abs=1e-5)
+
+
+def test_scores(model):
+    sources, targets = [["a1", "a2", "</s>"], ["a3"], []], [["b1"], ["b2", "unheard-of"], ["b3"]]
+    found = model.score_batch(sources, targets)
+    assert found[0].tokens == ["b1", "</s>"] and found[1].tokens == ["b2", "<unk>", "</s>"]
+    assert found[2].log_probs == [0.0, 0.0] and all(x < 0 for x in found[0].log_probs + found[1].log_probs)
+    shorter = model.score_batch(sources, targets, offset=1)
+    assert shorter[1].log_probs == found[1].log_probs[1:]
+    source = records("gated", "stopped")[0]["source"]  # its translations end
+    best = model.translate_batch([source], beam_size=5, min_decoding_length=0, return_scores=True, length_penalty=0)[0]
+    again = model.score_batch([source], best.hypotheses)[0]
+    assert sum(again.log_probs) == pytest.approx(best.scores[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("kind, options", [
+    (ValueError, {"beam_size": 0}), (ValueError, {"num_hypotheses": 5}), (ValueError, {"patience": 0}),
+    (ValueError, {"sampling_topp": 2, "beam_size": 1}), (ValueError, {"min_decoding_length": 9, "max_decoding_length": 3}),
+    (ValueError, {"batch_type": "words"}), (ValueError, {"max_decoding_length": 0}), (TypeError, {"beam_size": 1.5}),
+    (TypeError, {"beam": 1}), (NotImplementedError, {"return_logits_vocab": True}),
+])
+def test_wrong_options(model, kind, options):
+    with pytest.raises(kind):
+        model.translate_batch([["a1"]], **options)
+
+
+def test_wrong_inputs(model):
+    for value in (["a1 a2"], [[1]], "a1", None):
+        with pytest.raises(TypeError):
+            model.translate_batch(value)
+    with pytest.raises(RuntimeError, match="1 lists for 2 sources"):
+        model.translate_batch([["a1"], ["a2"]], [["b1"]])
+    with pytest.raises(ValueError, match="different lengths"):
+        list(model.translate_iterable([["a1"], ["a2"]], [["b1"]]))
+    with pytest.raises(TypeError):
+        pickle.dumps(model)
+    for name in ("Encoder", "Generator"):
+        with pytest.raises(NotImplementedError):
+            getattr(ctranslate2, name)("folder")
+
+
+def test_samples(model):
+    options = {"beam_size": 1, "sampling_topk": 0, "num_hypotheses": 3, "max_decoding_length": 8, "return_scores": True}
+    ctranslate2.set_random_seed(7)
+    first = model.translate_batch([["a1", "a2"]], **options)[0]
+    ctranslate2.set_random_seed(7)
+    assert model.translate_batch([["a1", "a2"]], **options)[0] == first
+    assert first.scores == sorted(first.scores, reverse=True) and len(set(map(tuple, first.hypotheses))) > 1
+
+
+def test_loading(tmp_path):
+    files = {path.name: path.read_bytes() for path in (FOLDERS / "gated").iterdir() if "json" not in path.suffix}
+    files.update({path.name: path.open("rb") for path in (FOLDERS / "gated").glob("*.json")})
+    memory = ctranslate2.Translator("memory", files=files, compute_type={"cpu": "float32"})
+    plain = load("gated")
+    assert memory.translate_batch([["a1"]]) == plain.translate_batch([["a1"]])
+    assert (plain.device, plain.device_index, plain.compute_type) == ("cpu", [0], "float32")
+    plain.unload_model()
+    assert not plain.model_is_loaded
+    with pytest.raises(RuntimeError, match="was unloaded"):
+        plain.translate_batch([["a1"]])
+    plain.load_model()
+    assert memory.translate_batch([["a1"]]) == plain.translate_batch([["a1"]])
+    for kind, arguments in ((TypeError, {"files": [1]}), (TypeError, {"files": {"model.bin": 1}}), (RuntimeError, {"files": {}}),
+                            (ValueError, {"files": {"../x": b""}})):
+        with pytest.raises(kind):
+            ctranslate2.Translator("memory", **arguments)
+    for arguments in ({"device": "cuda:0"}, {"compute_type": "float64"}, {"device_index": 1}):
+        with pytest.raises(ValueError):
+            ctranslate2.Translator(str(FOLDERS / "gated"), **arguments)
+    with pytest.raises(RuntimeError):
+        ctranslate2.Translator(str(tmp_path))
+    assert ctranslate2.contains_model(str(FOLDERS / "gated")) and not ctranslate2.contains_model(str(tmp_path))
+
+
+def test_storage():
+    values = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
+    view = ctranslate2.StorageView.from_array(values)
+    values[0, 0] = 9
+    assert view.shape == [2, 3] and numpy.array(view)[0, 0] == 9 and view.dtype == ctranslate2.DataType.float32
+    half = view.to(ctranslate2.DataType.bfloat16)
+    with pytest.raises(RuntimeError):
+        numpy.array(half)
+    assert numpy.array_equal(numpy.array(half.to(ctranslate2.DataType.float32)), values)
+    frozen = numpy.zeros(3, numpy.float32)
+    frozen.flags.writeable = False
+    for wrong in (numpy.zeros(2), numpy.zeros(2, numpy.int64), values.T, [1.0], frozen):
+        with pytest.raises(ValueError):
+            ctranslate2.StorageView.from_array(wrong)
+    with pytest.raises(TypeError):
+        ctranslate2.StorageView()
+
+
+def test_surface():
+    assert ctranslate2.__version__.startswith("4.")
+    assert {"float32", "int8"} <= ctranslate2.get_supported_compute_types("cpu")
+    assert isinstance(ctranslate2.get_cuda_device_count(), int)
+    with pytest.raises(ValueError):
+        ctranslate2.set_log_level(15)
+    with pytest.raises(ValueError):
+        ctranslate2.get_supported_compute_types("foo")
+    assert list(itertools.islice(map(int, ctranslate2.DataType), 3)) == [0, 1, 2]
