@@ -13,6 +13,13 @@ const char *clf__environment_value(const char *name)
     return value && *value ? value : NULL;
 }
 
+extern char **environ;
+
+char *const *clf__environment_all(void)
+{
+    return environ;
+}
+
 clf_status clf__environment_uses_tuning(int *out)
 {
     const char *value = clf__environment_value("CLFORMER_TUNING");

@@ -7,9 +7,13 @@
 #include "base/status.h"
 
 /* Returns the value of a variable; NULL if it is unset or empty. $CLFORMER_DEVICE selects the device.
+ * $CLFORMER_PROBE names the clformer command, which tries matrix instructions in a child process.
  * runtime/tuning/tuning.c lists the variables that override defaults of device options; they let tests run
  * any program with every kernel variant. */
 const char *clf__environment_value(const char *name);
+
+/* Returns all variables, for a child process. */
+char *const *clf__environment_all(void);
 
 /* Sets *out to whether the results of `clformer tune` are used: $CLFORMER_TUNING, "on" (the default) or
  * "off". */
