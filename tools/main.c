@@ -9,6 +9,7 @@
 #include <clformer/ranks.h>
 
 #include "base/suggest.h"
+#include "devices/try_level.h"
 #include "runtime/cluster/ranks.h"
 #include "shared/command.h"
 #include "shared/ranks.h"
@@ -60,6 +61,18 @@ static void spread_pocl_workers(void)
     if (sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) == processors &&
         CPU_ISSET((size_t)processors - 1, &ours)) {
         setenv("POCL_AFFINITY", "1", 0);
+    }
+}
+
+/* Names this program as the one that tries matrix instructions in a child process (lib/open/level_choice.h).
+ */
+static void name_probe(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length > 0 && length < (ssize_t)sizeof path - 1) {
+        path[length] = '\0';
+        setenv("CLFORMER_PROBE", path, 0);
     }
 }
 
@@ -164,6 +177,7 @@ int main(int argc, char **argv)
     }
     signals_catch(0);
     spread_pocl_workers();
+    name_probe();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_WRONG_CALL;
@@ -177,6 +191,9 @@ int main(int argc, char **argv)
                CLF_VERSION_STRING, CLF_PACKAGES, CLF_AUDIO_FORMATS,
                library != NULL ? library : "no (built without MPI)", CLF_SERVER);
         return output_finish(EXIT_DONE);
+    }
+    if (strcmp(argv[1], "--try-level") == 0) {
+        return output_finish(devices_try_level(argc - 1, argv + 1));
     }
     const struct verb *verb = find_verb(argv[1]);
     return verb != NULL ? run_verb(verb, argc - 1, argv + 1) : report_no_verb(argv[1]);

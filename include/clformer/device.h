@@ -44,9 +44,9 @@ typedef enum clf_attention {
     CLF_ATTENTION_BATCHED = 2,
 } clf_attention;
 
-/* The instruction set level of the kernels. AUTO selects the best level that the device supports. In fp32 and
- * int8 all levels give bit-identical results. PORTABLE also disables the integer dot products that a GPU
- * reports. */
+/* The instruction set level of the kernels. AUTO selects the best level that the device supports; a GPU level
+ * only after a trial, see clf_device_open(). In fp32 and int8 all levels give bit-identical results. PORTABLE
+ * also disables the integer dot products that a GPU reports. */
 typedef enum clf_instructions {
     CLF_INSTRUCTIONS_AUTO = 0,
     CLF_INSTRUCTIONS_PORTABLE = 1,    /* plain OpenCL C, supported by every device */
@@ -61,9 +61,8 @@ typedef enum clf_instructions {
     CLF_INSTRUCTIONS_NEON = 8,    /* Advanced SIMD of 64-bit Arm */
     CLF_INSTRUCTIONS_DOTPROD = 9, /* plus int8 dot products */
     /* GPU levels: matrix instructions for fp16, bf16 and int8, which round activations to that precision. */
-    CLF_INSTRUCTIONS_NV80 = 10, /* NVIDIA, compute capability 8.0 and later */
-    CLF_INSTRUCTIONS_MFMA = 11, /* AMD CDNA (gfx90a). MFMA, WMMA11 and WMMA12 are compiled but untested; AUTO
-                              does not select them */
+    CLF_INSTRUCTIONS_NV80 = 10,   /* NVIDIA, compute capability 8.0 and later */
+    CLF_INSTRUCTIONS_MFMA = 11,   /* AMD CDNA (gfx90a). MFMA, WMMA11 and WMMA12 compile, but have never run */
     CLF_INSTRUCTIONS_WMMA11 = 12, /* AMD RDNA3 */
     CLF_INSTRUCTIONS_WMMA12 = 13, /* AMD RDNA4 */
     CLF_INSTRUCTIONS_EMULATED =
@@ -171,9 +170,19 @@ CLF_API void clf_device_list_free(struct clf_device_list *list);
 
 /**
  * Opens a device and runs a small kernel to check that it works. On a GPU the check also runs matrix
- * multiplications and an attention step; the result is cached per driver in the cache folder. Threads may
- * share a device and the models on it: each batch or update locks the device. Callbacks run while the device
- * is not locked. Close a device only after everything created on it has been freed.
+ * multiplications and an attention step; the result is cached per driver in the cache folder.
+ *
+ * If a GPU may have matrix instructions and options->instructions is AUTO, each of its levels is tried, best
+ * first, until one gives exact results and multiplies matrices at least 1.5 times as fast in fp16 as the
+ * device does without it; in int8 the faster of both is used. The result is cached per device, driver and
+ * version of the kernels. If the environment variable CLFORMER_PROBE names the clformer command, a trial runs
+ * in a child process, and a compiler that crashes or hangs for two minutes costs only the level, with one
+ * logged warning; the command sets the variable itself. Otherwise the trial runs in the calling process,
+ * except for AMD GPUs, whose compiler is known to crash: there, only cached results are used, for example
+ * those of `clformer devices`.
+ *
+ * Threads may share a device and the models on it: each batch or update locks the device. Callbacks run while
+ * the device is not locked. Close a device only after everything created on it has been freed.
  *
  * @param out receives the device; close it with clf_device_close() after freeing everything created on it.
  * @param selector an index of the list (digits), "gpu", "cpu", a PCI address (the domain is optional), a UUID

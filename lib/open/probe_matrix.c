@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/environment.h"
 #include "base/half.h"
-#include "base/log.h"
 #include "runtime/device/buffer.h"
 #include "runtime/device/device.h"
 #include "runtime/program/launch.h"
@@ -101,58 +99,27 @@ static clf_status create_buffers(struct buffers *out, struct clf_device *device,
     return clf__buffer_create(&out->b, device, (size_t)level->columns * SLICE_BYTES, what);
 }
 
-/* Returns whether the level's results are right in every precision. A level that the compiler or the device
- * rejects counts as unsupported. */
-static int has_level(struct clf_device *device, const struct buffers *buffers, const struct clf__level *level)
+static clf_status check_precision(struct clf_device *device, const struct buffers *buffers,
+                                  const struct clf__level *level, enum clf__precision precision)
 {
-    for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_INT8; precision++) {
-        int32_t sums[MOST_TILE];
-        clf_status status = run(device, buffers, &level->matrix, (enum clf__precision)precision, sums);
-        if (status != CLF_OK || !is_right(sums, &level->matrix, (enum clf__precision)precision)) {
-            clf__log(CLF_LOG_INFO, "device %s: matrix instructions %s are disabled: %s", device->label,
-                     clf__level_words[level->name],
-                     status != CLF_OK ? clf_last_error() : "their results are wrong");
-            return 0;
-        }
-    }
-    return 1;
+    int32_t sums[MOST_TILE];
+    CLF__TRY(run(device, buffers, &level->matrix, precision, sums));
+    return is_right(sums, &level->matrix, precision)
+               ? CLF_OK
+               : clf__fail(CLF_UNSUPPORTED, "device %s: matrix instructions %s give wrong results",
+                           device->label, clf__level_words[level->name]);
 }
 
-static clf_status try_level(int *instructions, struct clf_device *device, const struct clf__level *level)
+clf_status clf__probe_matrix(struct clf_device *device, const struct clf__level *level)
 {
     struct buffers buffers = {NULL, NULL, NULL};
     clf_status status = create_buffers(&buffers, device, &level->matrix);
-    if (status == CLF_OK && has_level(device, &buffers, level)) {
-        *instructions |= level->instructions;
+    for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_INT8 && status == CLF_OK;
+         precision++) {
+        status = check_precision(device, &buffers, level, (enum clf__precision)precision);
     }
     clf__buffer_free(buffers.b);
     clf__buffer_free(buffers.a);
     clf__buffer_free(buffers.sums);
     return status;
-}
-
-/* Returns whether to try a level. Compilers can crash on instructions of other vendors, so those levels
- * are never tried; with AUTO the driver must also report the instructions. */
-static int is_tried(const struct clf__level *level, const struct clf__caps *caps,
-                    const struct clf__listed_device *listed)
-{
-    clf_instructions asked = caps->instructions;
-    if (level->instructions == CLF__MATRIX_NV80) {
-        int is_left_out = (caps->without & CLF__WITHOUT_MATRIX) != 0;
-        return listed->has_mma && (asked == level->name || (asked == CLF_INSTRUCTIONS_AUTO && !is_left_out));
-    }
-    return asked == level->name && (level->instructions == CLF__MATRIX_EMULATED || listed->has_amd_compiler);
-}
-
-clf_status clf__probe_matrix(int *instructions, struct clf_device *device,
-                             const struct clf__listed_device *listed)
-{
-    *instructions = 0;
-    for (int name = CLF_INSTRUCTIONS_NV80; clf__level_words[name] != NULL; name++) {
-        const struct clf__level *level = clf__level_find((clf_instructions)name, CLF__MATRIX_ANY);
-        if (device->caps.variant == CLF_VARIANT_GPU && is_tried(level, &device->caps, listed)) {
-            CLF__TRY(try_level(instructions, device, level));
-        }
-    }
-    return CLF_OK;
 }

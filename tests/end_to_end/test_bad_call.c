@@ -21,6 +21,9 @@ static void test_verbs(void **state)
     refuse_call("--verison", "--verison: unknown flag; did you mean --version?");
     refuse_call("--hlep", "did you mean --help?");
     refuse_call("nosuch", "nosuch: unknown verb; `clformer --help`"); /* near to none */
+    refuse_call("--try-level 0 avx2",
+                "--try-level: requires the index of a device and the name of a GPU level");
+    refuse_call("--try-level x nv80", "--try-level: requires the index");
     struct process_result result = run_clformer(NULL, "");
     assert_int_equal(result.status, 2);
     assert_int_equal(result.output_size, 0);

@@ -245,9 +245,14 @@ static void test_devices(void **state)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         assert_non_null(json_object_get(object, keys[i]));
     }
+    assert_int_equal(length(object, "matrix_levels"), 0); /* none is tried on a CPU */
     json_decref(object);
     result = run_clformer("Merci.\n", TRANSLATE "-d 0");
     assert_output(result, "Thanks.\n");
+    result = run_clformer(NULL, "--try-level 0 emulated"); /* in lib/runtime/tuning/README.md */
+    double rates[4];
+    assert_int_equal(
+        sscanf(result.output, " measured %lf %lf %lf %lf", rates, rates + 1, rates + 2, rates + 3), 4);
     /* The default device is the one of other verbs, after its check. */
     result = process_run(&(struct process){.environment = "CLFORMER_DEVICE=0"}, "devices");
     assert_int_equal(strncmp(result.output, "0  ", 3), 0);

@@ -4,6 +4,7 @@
 
 #include <clformer/clformer.h>
 
+#include "base/memory.h"
 #include "runtime/device/device.h"
 #include "runtime/tuning/levels.h"
 #include "support/support.h"
@@ -128,12 +129,36 @@ static void matrix_instructions_keep_bits(void **state)
     clf_device_close(device);
 }
 
+/* int8 GEMM without the matrix instructions that the other precisions use. */
+static void plain_int8_keeps_bits(void **state)
+{
+    (void)state;
+    enum { ALL = 2 };
+    struct clf_translation *translations[2];
+    if (support_last_variant() == CLF_VARIANT_CPU) {
+        skip();
+    }
+    for (int is_plain = 0; is_plain < 2; is_plain++) {
+        struct clf_device *device = open_level(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_EMULATED);
+        const struct clf__listed_device *listed = &device->list->devices[device->info->index];
+        device->caps.is_int8_plain = is_plain;
+        clf__free(device->build_options);
+        assert_ok(clf__caps_build_options(&device->build_options, listed, &device->caps));
+        translations[is_plain] = translate(device, CLF_PRECISION_INT8, 0, ALL);
+        clf_device_close(device);
+    }
+    check_same(translations[0], translations[1], ALL);
+    clf_translations_free(translations[0], ALL);
+    clf_translations_free(translations[1], ALL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fp32_has_the_same_bits),
         cmocka_unit_test(int8_has_the_same_bits),
         cmocka_unit_test(matrix_instructions_keep_bits),
+        cmocka_unit_test(plain_int8_keeps_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,8 +76,21 @@ static void print_address(const struct clf_device_info *info)
     }
 }
 
-static void print_text(const struct clf_device_info *info, int is_default)
+/* Prints the trials of matrix instructions. device: the open device, or NULL. */
+static void print_trials(const struct clf_device *device)
 {
+    for (int i = 0; device != NULL && i < device->trials.count; i++) {
+        const struct clf__level_trial *trial = &device->trials.trials[i];
+        char text[CLF__LEVEL_TRIAL_TEXT];
+        clf__level_trial_describe(text, trial);
+        printf("   matrix    %s: %s\n", clf__level_words[trial->level], text);
+    }
+}
+
+/* device: the open device if this is the default, or NULL. */
+static void print_text(const struct clf_device_info *info, const struct clf_device *device)
+{
+    int is_default = device != NULL;
     const char *named = getenv("CLFORMER_DEVICE");
     const char *mark = named != NULL && *named != '\0' ? "  default ($CLFORMER_DEVICE)" : "  default";
     printf("%d  %s  [%s]%s\n", info->index, info->name, kind_word(info->kind), is_default ? mark : "");
@@ -103,6 +116,7 @@ static void print_text(const struct clf_device_info *info, int is_default)
                clf__level_words[info->instructions], info->has_dot_int8 ? "yes" : "no",
                info->has_dot_bf16 ? "yes" : "no");
     }
+    print_trials(device);
     char *tuning = find_tuning(info);
     if (tuning != NULL) {
         printf("   tuned     %s\n", tuning);
@@ -121,12 +135,13 @@ static json_t *found(int has, int is_open)
     return is_open ? json_boolean(has) : json_null();
 }
 
-static int print_json(const struct clf_device_info *info, int is_default)
+static int print_json(const struct clf_device_info *info, const struct clf_device *device)
 {
+    int is_default = device != NULL;
     char *tuning = find_tuning(info);
     json_t *object = json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:o, s:o, "
-        "s:s, s:b, s:i, s:s, s:s?, s:i, s:b, s:s?, s:s?, s:s?}",
+        "s:s, s:b, s:i, s:s, s:s?, s:i, s:b, s:s?, s:s?, s:s?, s:o}",
         "index", info->index, "kind", kind_word(info->kind), "name", info->name, "vendor", info->vendor,
         "version", info->version, "driver", info->driver, "platform", info->platform_name, "platform_vendor",
         info->platform_vendor, "platform_version", info->platform_version, "compute_units",
@@ -140,7 +155,8 @@ static int print_json(const struct clf_device_info *info, int is_default)
         (int)info->clock_mhz, "shares_memory", info->shares_memory, "pci_address",
         *info->pci_address != '\0' ? info->pci_address : NULL, "uuid",
         *info->uuid != '\0' ? info->uuid : NULL, "instructions",
-        is_default ? clf__level_words[info->instructions] : NULL);
+        is_default ? clf__level_words[info->instructions] : NULL, "matrix_levels",
+        device != NULL ? trials_array(device) : json_null());
     clf__free(tuning);
     if (object == NULL) {
         fprintf(stderr, "clformer: the strings of device %d are not valid UTF-8\n", info->index);
@@ -178,13 +194,13 @@ int verb_devices(int argc, char **argv)
     const struct clf_device_info *default_info = opened != NULL ? clf_device_describe(opened) : NULL;
     status = EXIT_DONE;
     for (int i = 0; i < count && status == EXIT_DONE; i++) {
-        int is_default = default_info != NULL && default_info->index == i;
+        const struct clf_device *device = default_info != NULL && default_info->index == i ? opened : NULL;
         /* The list of the open device includes measured results. */
         const struct clf_device_info *info = clf_device_list_at(opened != NULL ? opened->list : list, i);
         if (flags.json) {
-            status = print_json(info, is_default);
+            status = print_json(info, device);
         } else {
-            print_text(info, is_default);
+            print_text(info, device);
         }
     }
     status = count == 0 ? report_no_device(list) : status;

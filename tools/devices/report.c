@@ -183,6 +183,28 @@ static void add_result(json_t *object, const char *name, clf_status status)
     json_object_set_new(object, name, text_of(status == CLF_OK ? "passed" : clf_last_error()));
 }
 
+json_t *trials_array(const struct clf_device *device)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < device->trials.count; i++) {
+        const struct clf__level_trial *trial = &device->trials.trials[i];
+        json_t *object = json_pack("{s:s, s:b, s:b}", "level", clf__level_words[trial->level], "used",
+                                   clf__level_trial_is_used(trial), "used_in_int8",
+                                   clf__level_trial_is_used(trial) && clf__level_trial_serves_int8(trial));
+        if (trial->failure[0] != '\0') {
+            add_fact(object, "failure", trial->failure);
+        } else {
+            json_t *rates =
+                json_pack("{s:f, s:f, s:f, s:f}", "fp16", trial->rates[CLF__TRIAL_FP16], "fp16_without",
+                          trial->plain_rates[CLF__TRIAL_FP16], "int8", trial->rates[CLF__TRIAL_INT8],
+                          "int8_without", trial->plain_rates[CLF__TRIAL_INT8]);
+            json_object_set_new(object, "operations_per_second", rates);
+        }
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
 /* Runs all measurements on an open device, even if one of them fails. */
 static void measure(json_t *object, struct clf_device *device)
 {
@@ -190,6 +212,7 @@ static void measure(json_t *object, struct clf_device *device)
     json_object_set_new(object, "variant",
                         json_string(device->caps.variant == CLF_VARIANT_CPU ? "cpu" : "gpu"));
     json_object_set_new(object, "instructions", json_string(clf__level_words[device->caps.level->name]));
+    json_object_set_new(object, "matrix_levels", trials_array(device));
     json_object_set_new(object, "build_options", text_of(device->build_options));
     json_object_set_new(object, "usable_bytes", json_integer((json_int_t)device->caps.usable_bytes));
     add_result(object, "check", clf__check_kernels(device, &is_lasting));

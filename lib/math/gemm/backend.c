@@ -8,7 +8,5 @@ const struct clf__gemm_backend *clf__gemm_backend_of(struct clf_device *device, 
     if (is_clblast) {
         return &clf__gemm_clblast;
     }
-    return precision != CLF__PRECISION_FP32 && clf__caps_have_matrix(clf__device_caps(device))
-               ? &clf__gemm_matrix
-               : &clf__gemm_native;
+    return clf__caps_use_matrix(clf__device_caps(device), precision) ? &clf__gemm_matrix : &clf__gemm_native;
 }

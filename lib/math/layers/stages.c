@@ -61,9 +61,9 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
     }
     const struct clf__heads *heads = &first->mixer.attention.heads;
     int has_barrier = caps->has_device_atomics || (caps->level->instructions & CLF__MATRIX_NV80) != 0;
-    return clf__caps_have_matrix(caps) && has_barrier && caps->attention == CLF_ATTENTION_FUSED &&
-           precision != CLF__PRECISION_FP32 && !layer->feed_forward.gated &&
-           layer->relative.table.buffer == NULL && layer->norm_first == first->norm_first &&
+    return clf__caps_use_matrix(caps, precision) && has_barrier && caps->attention == CLF_ATTENTION_FUSED &&
+           !layer->feed_forward.gated && layer->relative.table.buffer == NULL &&
+           layer->norm_first == first->norm_first &&
            layer->mixer_norm.gamma.columns % CLF__MATRIX_INPUTS(CLF__PRECISION_FP16) == 0 &&
            layer->feed_forward.width == first->feed_forward.width &&
            layer->mixer_norm.kind == first->mixer_norm.kind &&

@@ -77,9 +77,10 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
     if (caps->program_key > 0) {
         snprintf(program_key, sizeof program_key, " -DPROGRAM_KEY=%d", caps->program_key);
     }
+    const char *matrix = caps->level->matrix.define;
     return clf__format(out,
                        "-w -cl-std=%s%s -DVARIANT_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d "
-                       "-DINT8_BYTES=%d%s%s%s%s%s%s",
+                       "-DINT8_BYTES=%d%s%s%s%s%s%s%s",
                        needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
                        caps->variant == CLF_VARIANT_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
                        has_subgroups ? " -DHAS_SUBGROUPS" : "",
@@ -90,13 +91,19 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
                        caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
                        caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
                        caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "",
-                       caps->level->matrix.define ? " -DHAS_MATRIX " : "",
-                       caps->level->matrix.define ? caps->level->matrix.define : "", program_key);
+                       matrix != NULL ? " -DHAS_MATRIX " : "", matrix != NULL ? matrix : "",
+                       matrix != NULL && caps->is_int8_plain ? " -DINT8_IS_PLAIN" : "", program_key);
 }
 
 int clf__caps_have_matrix(const struct clf__caps *caps)
 {
     return caps->variant == CLF_VARIANT_GPU && caps->level->matrix.define != NULL;
+}
+
+int clf__caps_use_matrix(const struct clf__caps *caps, enum clf__precision precision)
+{
+    return clf__caps_have_matrix(caps) && precision != CLF__PRECISION_FP32 &&
+           !(precision == CLF__PRECISION_INT8 && caps->is_int8_plain);
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

@@ -26,6 +26,7 @@ struct clf__caps {
     clf_instructions instructions; /* the requested instruction set level */
     int has_integer_dot_product;
     const struct clf__level *level; /* detected by the probe kernels */
+    int is_int8_plain;              /* int8 GEMM is faster without the matrix instructions of the level */
     int has_device_atomics;         /* device-scope acquire and release, in OpenCL C 3.0 */
     int has_fixed_addresses; /* the address of a buffer stays constant between launches; no OpenCL property
                               * reports this */
@@ -37,8 +38,10 @@ struct clf__caps {
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device);
 
-/* Returns whether GEMMs in every precision except fp32 use matrix instructions. */
+/* Returns whether the device uses matrix instructions; and whether GEMM in a precision uses them: never in
+ * fp32, and in int8 only if they are faster. */
 int clf__caps_have_matrix(const struct clf__caps *caps);
+int clf__caps_use_matrix(const struct clf__caps *caps, enum clf__precision precision);
 
 /* Changes a numeric tunable (not a choice) of an open device, for benchmarks. */
 void clf__device_set_tunable(struct clf_device *device, enum clf__tunable tunable, int value);

@@ -9,6 +9,7 @@
 #include "runtime/device/caps.h"
 #include "runtime/opencl/listed_device.h"
 #include "runtime/opencl/opencl.h"
+#include "runtime/tuning/level_trial.h"
 
 /* Work enqueued since the host last waited for the queue. */
 struct clf__pace {
@@ -26,6 +27,7 @@ struct clf_device {
     cl_context context;
     cl_command_queue queue; /* in order */
     struct clf__caps caps;
+    struct clf__level_trials trials; /* of matrix instructions, if AUTO considered any */
     char *build_options;            /* compiler options of every program */
     struct clf__programs *programs; /* runtime/program/program.h */
     _Atomic uint64_t used_bytes;    /* bytes of all live buffers; any thread may read them */
