@@ -217,7 +217,7 @@ CPU_KERNEL void input_gradient_cpu(__global float *dx, int dx_offset, int dx_str
 #define JOIN(low, high) (round_bf16(low) >> 16 | round_bf16(high))
 #endif
 
-#if PRECISION == 2 && defined(HAS_MATRIX)
+#if PRECISION == 2 && defined(HAS_MATRIX) && !defined(BF16_IS_PLAIN)
 #define TRANSPOSES_WORDS /* 16-byte words, as gemm_matrix.cl reads them */
 #include "include/operand16.cl"
 #endif

@@ -21,7 +21,7 @@ CPU_KERNEL void round_weight_cpu(__global uint *out, const __global float *w, in
 
 #define PAIRS 32 /* maximum input pairs of a panel per group */
 
-#ifdef HAS_MATRIX /* writes the 16-byte words of gemm_matrix.cl */
+#if defined(HAS_MATRIX) && !defined(BF16_IS_PLAIN) /* writes the 16-byte words of gemm_matrix.cl */
 #define OPERAND_PRECISION 2
 #include "include/operand16.cl"
 

@@ -41,7 +41,7 @@ static inline cached_octet read_octet(const __global cache_element *p, int left)
 
 static inline float2 pair_floats(uint pair)
 {
-#ifdef MATRIX_NV80 /* guaranteed to stay in registers */
+#if defined(MATRIX_NV75) || defined(MATRIX_NV80) /* guaranteed to stay in registers */
     float low, high;
     __asm__("cvt.f32.f16 %0, %1;" : "=f"(low) : "h"((ushort)pair));
     __asm__("cvt.f32.f16 %0, %1;" : "=f"(high) : "h"((ushort)(pair >> 16)));

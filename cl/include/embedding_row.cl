@@ -5,7 +5,8 @@
 /* TOGETHER: the size of a group of adjacent inputs in the layout. GROUPS_MULTIPLE: the number of groups in a panel
  * is a multiple of this. TAIL: elements after a panel. */
 #define TAIL 0
-#if PRECISION != 0 && defined(HAS_MATRIX) && !(PRECISION == 3 && defined(INT8_IS_PLAIN))
+#if PRECISION != 0 && defined(HAS_MATRIX) && !(PRECISION == 2 && defined(BF16_IS_PLAIN)) &&                            \
+    !(PRECISION == 3 && defined(INT8_IS_PLAIN))
 #define TOGETHER        (PRECISION == 3 ? 16 : 8)
 #define GROUPS_MULTIPLE 4
 #else

@@ -33,7 +33,7 @@
  *     FAST_EXP2(x)                   optional: 2^x to the accuracy of fp32, 0 at -inf
  *     FETCH_AHEAD(from)              optional: prefetches 128 bytes of global memory into the second-level cache
  *
- * Needs PRECISION (fp16, bf16 or int8), and a device whose build options name the level. */
+ * Needs PRECISION (fp16, bf16 if the level has it, or int8), and a device whose build options name the level. */
 #include "math/gemm/layout.h"
 
 #if PRECISION == 3
@@ -54,6 +54,8 @@ typedef float matrix_sum;
 
 #if defined(MATRIX_NV80)
 #include "include/matrix_nv80.cl"
+#elif defined(MATRIX_NV75)
+#include "include/matrix_nv75.cl"
 #elif defined(MATRIX_MFMA)
 #include "include/matrix_mfma.cl"
 #elif defined(MATRIX_WMMA11)

@@ -26,6 +26,10 @@ static inline uint pack_operand16(float2 v)
     float2 limited = limit_operands(v);
 #ifdef MATRIX_NV80
     __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(limited.y), "f"(limited.x));
+#elif defined(MATRIX_NV75) /* stays in registers */
+    __asm__("{ .reg .b16 low, high; cvt.rn.f16.f32 low, %1; cvt.rn.f16.f32 high, %2; mov.b32 %0, {low, high}; }"
+            : "=r"(bits)
+            : "f"(limited.x), "f"(limited.y));
 #elif defined(HAS_FP16)
     bits = as_uint((half2)((half)limited.x, (half)limited.y));
 #else

@@ -24,7 +24,9 @@ int clf__level_is_possible(const struct clf__level *level, const struct clf__lis
 {
     switch (level->name) {
     case CLF_INSTRUCTIONS_NV80:
-        return listed->has_mma;
+        return listed->capability >= 80;
+    case CLF_INSTRUCTIONS_NV75:
+        return listed->capability >= 75;
     case CLF_INSTRUCTIONS_EMULATED:
         return 1;
     default:

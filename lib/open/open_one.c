@@ -60,7 +60,7 @@ static clf_status take_level(struct clf_device *device, struct clf__listed_devic
     int has_dp4a = device->caps.has_integer_dot_product && listed->has_dp4a;
     listed->info.has_dot_int8 =
         has_dp4a || (level->instructions & (CLF__DOT_INT8_ANY | CLF__MATRIX_ANY)) != 0;
-    listed->info.has_dot_bf16 = (level->instructions & (CLF__DOT_BF16 | CLF__MATRIX_ANY)) != 0;
+    listed->info.has_dot_bf16 = (level->instructions & CLF__DOT_BF16) != 0 || level->matrix.has_bf16;
     char *options = NULL;
     CLF__TRY(clf__caps_build_options(&options, listed, &device->caps));
     clf__free(device->build_options);

@@ -218,7 +218,9 @@ static clf_status measure_peaks(struct clf_device *device, const struct operands
     }
     if (caps->level->matrix.define != NULL) {
         CLF__TRY(measure_matrix(&out->fp16_operations, device, operands, CLF__PRECISION_FP16));
-        CLF__TRY(measure_matrix(&out->bf16_operations, device, operands, CLF__PRECISION_BF16));
+        if (caps->level->matrix.has_bf16) {
+            CLF__TRY(measure_matrix(&out->bf16_operations, device, operands, CLF__PRECISION_BF16));
+        }
         CLF__TRY(measure_matrix(&out->int8_operations, device, operands, CLF__PRECISION_INT8));
     }
     return CLF_OK;

@@ -116,6 +116,9 @@ clf_status clf__probe_matrix(struct clf_device *device, const struct clf__level 
     clf_status status = create_buffers(&buffers, device, &level->matrix);
     for (int precision = CLF__PRECISION_FP16; precision <= CLF__PRECISION_INT8 && status == CLF_OK;
          precision++) {
+        if (precision == CLF__PRECISION_BF16 && !level->matrix.has_bf16) {
+            continue;
+        }
         status = check_precision(device, &buffers, level, (enum clf__precision)precision);
     }
     clf__buffer_free(buffers.b);

@@ -1,146 +1,22 @@
-/* The trials by which AUTO chooses the matrix instructions of a GPU. The functions below replace functions of
- * the OpenCL loader: PoCL's CPU becomes a GPU of a vendor with matrix instructions, NVIDIA's are compiled as
- * the emulated ones, and compilers crash, hang or refuse. This program is also the child process of a trial;
- * environment variables tell it what to replace. */
+/* The trials by which AUTO chooses the matrix instructions of a GPU (matrix_gpu.h). This program is also the
+ * child process of a trial. */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <clformer/log.h>
 
 #include "base/memory.h"
+#include "open/gemm_rate.h"
 #include "open/level_choice.h"
+#include "open/matrix_gpu.h"
 #include "open/open_one.h"
 #include "runtime/device/device.h"
-#include "runtime/opencl/opencl.h"
 #include "support/cache_home.h"
 #include "support/support.h"
-
-/* $TEST_VENDOR: nvidia or amd; unset: the CPU as it is, with NVIDIA's instructions. */
-static int is_vendor(const char *name)
-{
-    const char *vendor = getenv("TEST_VENDOR");
-    return vendor != NULL && strcmp(vendor, name) == 0;
-}
-
-/* $TEST_FAULT: what happens to the instructions of the first level. */
-static int has_fault(const char *name)
-{
-    const char *fault = getenv("TEST_FAULT");
-    return fault != NULL && strcmp(fault, name) == 0;
-}
-
-static cl_int answer(const void *value, size_t bytes, size_t size, void *out, size_t *told)
-{
-    if (told != NULL) {
-        *told = bytes;
-    }
-    if (out != NULL) {
-        memcpy(out, value, bytes < size ? bytes : size);
-    }
-    return CL_SUCCESS;
-}
-
-cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *out, size_t *told)
-{
-    cl_int (*ask)(cl_device_id, cl_device_info, size_t, void *, size_t *);
-    *(void **)&ask = dlsym(RTLD_NEXT, "clGetDeviceInfo");
-    const char *extension =
-        is_vendor("amd") ? "cl_amd_device_attribute_query" : "cl_nv_device_attribute_query";
-    const char *driver = getenv("TEST_DRIVER");
-    const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-    const cl_uint major = 8;
-    switch (what) {
-    case CL_DEVICE_EXTENSIONS:
-        return answer(extension, strlen(extension) + 1, size, out, told);
-    case CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV:
-        return answer(&major, sizeof major, size, out, told);
-    case CL_DEVICE_TYPE:
-        return getenv("TEST_VENDOR") != NULL ? answer(&gpu, sizeof gpu, size, out, told)
-                                             : ask(device, what, size, out, told);
-    case CL_DRIVER_VERSION:
-        return driver != NULL ? answer(driver, strlen(driver) + 1, size, out, told)
-                              : ask(device, what, size, out, told);
-    default:
-        return ask(device, what, size, out, told);
-    }
-}
-
-/* Replaces a compiler option. */
-static void replace_option(char *options, size_t size, const char *from, const char *to)
-{
-    char rest[4096], *at = strstr(options, from);
-    if (at != NULL) {
-        snprintf(rest, sizeof rest, "%s", at + strlen(from));
-        snprintf(at, size - (size_t)(at - options), "%s%s", to, rest);
-    }
-}
-
-cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
-                      void(CL_CALLBACK *notify)(cl_program, void *), void *user)
-{
-    cl_int (*build)(cl_program, cl_uint, const cl_device_id *, const char *,
-                    void(CL_CALLBACK *)(cl_program, void *), void *);
-    char own[4096];
-    int is_first = strstr(options, "-DMATRIX_NV80") || strstr(options, "-DMATRIX_MFMA");
-    int is_amd = strstr(options, "-DMATRIX_MFMA") || strstr(options, "-DMATRIX_WMMA");
-    if (is_first && has_fault("crash")) {
-        abort(); /* PoCL handles SIGSEGV */
-    }
-    if (is_first && has_fault("hang")) {
-        pause();
-    }
-    if ((is_first && has_fault("refuse")) || is_amd) {
-        return CL_BUILD_PROGRAM_FAILURE;
-    }
-    snprintf(own, sizeof own, "%s", options);
-    replace_option(own, sizeof own, "-DMATRIX_NV80", "-DMATRIX_EMULATED");
-    replace_option(own, sizeof own, "-DHAS_DP4A", "");
-    replace_option(own, sizeof own, "-DHAS_INTEGER_DOT_PRODUCT", "");
-    *(void **)&build = dlsym(RTLD_NEXT, "clBuildProgram");
-    return build(program, count, devices, own, notify, user);
-}
-
-/* Returns whether $TEST_SKIP contains the kernel, as "gemm_matrix_gpu/3 " with the precision. */
-static int is_skipped(cl_kernel kernel)
-{
-    const char *skip = getenv("TEST_SKIP");
-    char name[128] = "", options[4096] = "", entry[160];
-    cl_program program;
-    cl_device_id device;
-    if (skip == NULL ||
-        clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL) != CL_SUCCESS ||
-        clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL) != CL_SUCCESS ||
-        clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof device, &device, NULL) != CL_SUCCESS ||
-        clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL) !=
-            CL_SUCCESS) {
-        return 0;
-    }
-    const char *precision = strstr(options, "-DPRECISION=");
-    snprintf(entry, sizeof entry, "%s/%c ", name,
-             precision != NULL ? precision[strlen("-DPRECISION=")] : '-');
-    return strstr(skip, entry) != NULL;
-}
-
-/* A kernel that is skipped is a fast one: it takes a millisecond. */
-cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                              const size_t *offset, const size_t *size, const size_t *group, cl_uint count,
-                              const cl_event *events, cl_event *event)
-{
-    cl_int (*launch)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,
-                     cl_uint, const cl_event *, cl_event *);
-    *(void **)&launch = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
-    if (is_skipped(kernel)) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        return CL_SUCCESS;
-    }
-    return launch(queue, kernel, dimensions, offset, size, group, count, events, event);
-}
 
 /* The kernels to skip: GEMM with the instructions in fp16, in both precisions, or in fp16 with plain int8;
  * and the kernel that checks the instructions. */
@@ -205,6 +81,7 @@ static int begin(void **state)
     unsetenv("TEST_FAULT");
     unsetenv("TEST_SKIP");
     unsetenv("TEST_DRIVER");
+    unsetenv("TEST_TURING");
     clf__level_trial_limit(600.0);
     return 0;
 }
@@ -223,9 +100,9 @@ static struct clf_device *open_with(const char *skip, const char *fault)
     return device;
 }
 
-/* Opens and closes the device. is_used: NV80 is expected; trials and results stored; the last trial is
+/* Opens and closes the device. is_used: NV80 is expected. Trials and results stored; the first trial is
  * copied. */
-static struct clf__level_trial last;
+static struct clf__level_trial first;
 static void check_level(const char *skip, const char *fault, int is_used, int trials, int results)
 {
     struct clf_device *device = open_with(skip, fault);
@@ -234,8 +111,8 @@ static void check_level(const char *skip, const char *fault, int is_used, int tr
     assert_int_equal(clf_device_describe(device)->instructions, device->caps.level->name);
     assert_int_equal(device->trials.count, trials);
     if (trials > 0) {
-        last = device->trials.trials[trials - 1];
-        assert_int_equal(clf__level_trial_is_used(&last), is_used);
+        first = device->trials.trials[0];
+        assert_int_equal(clf__level_trial_is_used(&first), is_used);
     }
     clf_device_close(device);
     assert_int_equal(for_results(NULL), results);
@@ -245,20 +122,20 @@ static void test_fast_level_is_used(void **state)
 {
     (void)state;
     check_level(fast, "", 1, 1, 1);
-    assert_true(clf__level_trial_gain(&last, CLF__TRIAL_FP16) >= CLF__LEAST_GAIN);
+    assert_true(clf__level_trial_gain(&first, CLF__TRIAL_FP16) >= CLF__LEAST_GAIN);
     assert_int_equal(warnings, 0);
-    struct clf__level_trial first = last;
+    struct clf__level_trial before = first;
     check_level(fast, "crash", 1, 1, 1); /* is not tried again */
-    assert_true(last.rates[0] == first.rates[0] && last.plain_rates[1] == first.plain_rates[1]);
+    assert_true(first.rates[0] == before.rates[0] && first.plain_rates[1] == before.plain_rates[1]);
 }
 
 /* Emulated instructions are slower than plain code. */
 static void test_slow_level(void **state)
 {
     (void)state;
-    check_level("", "", 0, 1, 1);
-    assert_in_range((int)(1000.0 * clf__level_trial_gain(&last, CLF__TRIAL_FP16)), 1, 1499);
-    assert_string_equal(last.failure, "");
+    check_level("", "", 0, 2, 2);
+    assert_in_range((int)(1000.0 * clf__level_trial_gain(&first, CLF__TRIAL_FP16)), 1, 1499);
+    assert_string_equal(first.failure, "");
     assert_non_null(strstr(logged, "matrix instructions nv80: GEMM 0."));
     assert_non_null(
         strstr(logged, "in int8; not used, because fp16 requires 1.5 times; to try again, delete "));
@@ -275,16 +152,16 @@ static void test_slow_level(void **state)
 static void test_wrong_results(void **state)
 {
     (void)state;
-    check_level(no_results, "", 0, 1, 1);
-    assert_string_equal(last.failure, "matrix instructions nv80 give wrong results");
-    check_level(fast, "", 0, 1, 1);
+    check_level(no_results, "", 0, 2, 2);
+    assert_string_equal(first.failure, "matrix instructions nv80 give wrong results");
+    check_level(fast, "", 0, 2, 2);
 }
 
 static void test_refused_program(void **state)
 {
     (void)state;
-    check_level(fast, "refuse", 0, 1, 1);
-    assert_string_equal(last.failure,
+    check_level(fast, "refuse", 0, 2, 2);
+    assert_string_equal(first.failure,
                         "cannot compile program probe_matrix: CL_BUILD_PROGRAM_FAILURE (-11): the "
                         "driver gave no log");
     assert_int_equal(warnings, 0);
@@ -293,10 +170,10 @@ static void test_refused_program(void **state)
 static void test_crash(void **state)
 {
     (void)state;
-    check_level(fast, "crash", 0, 1, 1);
+    check_level(fast, "crash", 0, 2, 2);
     assert_non_null(strstr(logged, "matrix instructions nv80: not used: their trial crashed (signal 6)"));
     assert_int_equal(warnings, 1);
-    check_level(fast, "", 0, 1, 1);
+    check_level(fast, "", 0, 2, 2);
     assert_non_null(strstr(logged, "their trial crashed (signal 6); to try again, delete "));
     assert_int_equal(warnings, 0);
 }
@@ -305,7 +182,7 @@ static void test_hang(void **state)
 {
     (void)state;
     clf__level_trial_limit(1.5);
-    check_level(fast, "hang", 0, 1, 1);
+    check_level(fast, "hang", 0, 2, 2);
     assert_non_null(strstr(logged, "nv80: not used: their trial took more than 1.5 seconds"));
     assert_int_equal(warnings, 1);
 }
@@ -314,18 +191,18 @@ static void test_changed_driver(void **state)
 {
     (void)state;
     setenv("TEST_DRIVER", "1.0", 1);
-    check_level(fast, "crash", 0, 1, 1);
+    check_level(fast, "crash", 0, 2, 2);
     setenv("TEST_DRIVER", "2.0", 1);
-    check_level(fast, "", 1, 1, 2);
+    check_level(fast, "", 1, 1, 3);
 }
 
 static void test_damaged_result(void **state)
 {
     (void)state;
-    check_level("", "refuse", 0, 1, 1);
+    check_level("", "refuse", 0, 2, 2);
     for_results(damage_file);
-    check_level(fast, "", 1, 1, 1); /* tried again and stored */
-    check_level("", "crash", 1, 1, 1);
+    check_level(fast, "", 1, 1, 2); /* tried again and stored */
+    check_level("", "crash", 1, 1, 2);
 }
 
 /* int8 takes the faster of both instructions, and the weights their layout. */
@@ -347,6 +224,26 @@ static void test_int8(void **state)
     }
 }
 
+/* A level without bf16: a GEMM in bf16 is then computed as without matrix instructions. */
+static void test_turing(void **state)
+{
+    (void)state;
+    enum { SIZE = 64, ROWS = 70 };
+    setenv("TEST_TURING", "", 1);
+    struct clf_device *device = open_with(fast, "");
+    const struct clf__caps *caps = &device->caps;
+    assert_int_equal(device->trials.count, 1);
+    assert_int_equal(caps->level->name, CLF_INSTRUCTIONS_NV75);
+    assert_true(clf__caps_use_matrix(caps, CLF__PRECISION_FP16));
+    assert_false(clf__caps_use_matrix(caps, CLF__PRECISION_BF16) || device->info->has_dot_bf16);
+    unsetenv("TEST_SKIP");
+    double rate = 0.0;
+    const struct clf__gemm_case gemm = {CLF__PRECISION_BF16, ROWS, SIZE, 0.0};
+    assert_ok(clf__gemm_rate(&rate, device, &gemm));
+    assert_true(rate > 0.0);
+    clf_device_close(device);
+}
+
 /* Other programs than the command. */
 static void test_without_child(void **state)
 {
@@ -354,7 +251,7 @@ static void test_without_child(void **state)
     unsetenv("CLFORMER_PROBE");
     check_level(fast, "", 1, 1, 1);
     for_results(delete_file);
-    check_level(fast, "refuse", 0, 1, 1);
+    check_level(fast, "refuse", 0, 2, 2);
     for_results(delete_file);
     const char *const commands[] = {"/nonexistent", "/bin/false"};
     const char *const reasons[] = {
@@ -369,7 +266,7 @@ static void test_without_child(void **state)
     unsetenv("CLFORMER_PROBE");
     setenv("TEST_VENDOR", "amd", 1);
     check_level(fast, "crash", 0, 3, 0);
-    assert_non_null(strstr(last.failure, "run `clformer devices` once"));
+    assert_non_null(strstr(first.failure, "run `clformer devices` once"));
 }
 
 /* The command itself, for which the device is a CPU. */
@@ -377,9 +274,9 @@ static void test_command(void **state)
 {
     (void)state;
     setenv("CLFORMER_PROBE", CLF_BUILD_FOLDER "/clformer", 1);
-    check_level(fast, "", 0, 1, 1);
+    check_level(fast, "", 0, 2, 2);
     assert_non_null(
-        strstr(last.failure, "does not support the requested instructions nv80; choose from: portable"));
+        strstr(first.failure, "does not support the requested instructions nv80; choose from: portable"));
     assert_int_equal(warnings, 0);
 }
 
@@ -417,7 +314,7 @@ static void test_nothing_to_try(void **state)
     check_level(fast, "crash", 0, 0, 0);
     unsetenv("CLFORMER_INSTRUCTIONS");
     setenv("CLFORMER_CACHE_BYTES", "0", 1);
-    check_level(fast, "refuse", 0, 1, 0);
+    check_level(fast, "refuse", 0, 2, 0);
     unsetenv("CLFORMER_CACHE_BYTES");
 }
 
@@ -488,11 +385,21 @@ int main(int argc, char **argv)
     setenv("CLFORMER_WITHOUT", "check", 1); /* which would compile more kernels */
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, support_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_fast_level_is_used), TEST(test_slow_level),     TEST(test_wrong_results),
-        TEST(test_refused_program),    TEST(test_crash),          TEST(test_hang),
-        TEST(test_changed_driver),     TEST(test_damaged_result), TEST(test_int8),
-        TEST(test_without_child),      TEST(test_command),        TEST(test_order),
-        TEST(test_nothing_to_try),     TEST(test_changed_source),
+        TEST(test_fast_level_is_used),
+        TEST(test_slow_level),
+        TEST(test_wrong_results),
+        TEST(test_refused_program),
+        TEST(test_crash),
+        TEST(test_hang),
+        TEST(test_changed_driver),
+        TEST(test_damaged_result),
+        TEST(test_int8),
+        TEST(test_turing),
+        TEST(test_without_child),
+        TEST(test_command),
+        TEST(test_order),
+        TEST(test_nothing_to_try),
+        TEST(test_changed_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

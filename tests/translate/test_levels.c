@@ -129,27 +129,57 @@ static void matrix_instructions_keep_bits(void **state)
     clf_device_close(device);
 }
 
-/* int8 GEMM without the matrix instructions that the other precisions use. */
-static void plain_int8_keeps_bits(void **state)
+static void rebuild_options(struct clf_device *device)
 {
-    (void)state;
+    clf__free(device->build_options);
+    assert_ok(clf__caps_build_options(&device->build_options, &device->list->devices[device->info->index],
+                                      &device->caps));
+}
+
+static void check_same_on(struct clf_device *devices[2], clf_precision precision)
+{
     enum { ALL = 2 };
     struct clf_translation *translations[2];
-    if (support_last_variant() == CLF_VARIANT_CPU) {
-        skip();
-    }
-    for (int is_plain = 0; is_plain < 2; is_plain++) {
-        struct clf_device *device = open_level(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_EMULATED);
-        const struct clf__listed_device *listed = &device->list->devices[device->info->index];
-        device->caps.is_int8_plain = is_plain;
-        clf__free(device->build_options);
-        assert_ok(clf__caps_build_options(&device->build_options, listed, &device->caps));
-        translations[is_plain] = translate(device, CLF_PRECISION_INT8, 0, ALL);
-        clf_device_close(device);
+    for (int i = 0; i < 2; i++) {
+        translations[i] = translate(devices[i], precision, 0, ALL);
+        clf_device_close(devices[i]);
     }
     check_same(translations[0], translations[1], ALL);
     clf_translations_free(translations[0], ALL);
     clf_translations_free(translations[1], ALL);
+}
+
+/* int8 GEMM without the matrix instructions that the other precisions use. */
+static void plain_int8_keeps_bits(void **state)
+{
+    (void)state;
+    if (support_last_variant() == CLF_VARIANT_CPU) {
+        skip();
+    }
+    struct clf_device *devices[2];
+    for (int i = 0; i < 2; i++) {
+        devices[i] = open_level(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_EMULATED);
+        devices[i]->caps.is_int8_plain = i;
+        rebuild_options(devices[i]);
+    }
+    check_same_on(devices, CLF_PRECISION_INT8);
+}
+
+/* At a level whose matrix instructions lack bf16, bf16 is computed as on a device without such instructions.
+ */
+static void level_without_bf16(void **state)
+{
+    (void)state;
+    if (support_last_variant() == CLF_VARIANT_CPU) {
+        skip();
+    }
+    struct clf_device *devices[2] = {open_level(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_EMULATED),
+                                     open_level(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_PORTABLE)};
+    struct clf__level level = *devices[0]->caps.level;
+    level.matrix.has_bf16 = 0;
+    devices[0]->caps.level = &level;
+    rebuild_options(devices[0]);
+    check_same_on(devices, CLF_PRECISION_BF16);
 }
 
 int main(void)
@@ -159,6 +189,7 @@ int main(void)
         cmocka_unit_test(int8_has_the_same_bits),
         cmocka_unit_test(matrix_instructions_keep_bits),
         cmocka_unit_test(plain_int8_keeps_bits),
+        cmocka_unit_test(level_without_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

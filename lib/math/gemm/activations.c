@@ -29,7 +29,7 @@ static struct conversion conversion_of(const struct clf__caps *caps, enum clf__p
         return (struct conversion){"quantize", "quantize_cpu", "quantize_gpu",    NULL,
                                    1,          element_bytes,  CLF__INT8_ROW_TAIL};
     }
-    if (clf__caps_have_matrix(caps) && precision != CLF__PRECISION_FP32) {
+    if (clf__caps_use_matrix(caps, precision)) {
         const char *defines = precision == CLF__PRECISION_FP16 ? "-DPRECISION=1" : "-DPRECISION=2";
         return (struct conversion){"round_operand",  NULL, "round_operand_gpu", defines, 0,
                                    sizeof(uint16_t), 0};

@@ -4,20 +4,20 @@
 
 #include "math/ops/attention_launch.h"
 
-int clf__attention_takes_matrix(const struct clf__attention_call *call, const struct clf__caps *caps)
-{
-    enum { WIDEST = 128, WIDTHS = 16 };
-    const struct clf__heads *heads = &call->heads;
-    return clf__caps_have_matrix(caps) && call->precision != CLF__PRECISION_FP32 &&
-           !clf__attention_takes_rows(call) && call->window == NULL && call->dropout.rate == 0.0f &&
-           heads->key_width <= WIDEST && heads->value_width <= WIDEST && heads->key_width % WIDTHS == 0 &&
-           heads->value_width % WIDTHS == 0;
-}
-
 /* Returns the 16-bit precision to which matrix instructions round the operands. */
 static enum clf__precision operand_precision(const struct clf__attention_call *call)
 {
     return call->precision == CLF__PRECISION_BF16 ? CLF__PRECISION_BF16 : CLF__PRECISION_FP16;
+}
+
+int clf__attention_takes_matrix(const struct clf__attention_call *call, const struct clf__caps *caps)
+{
+    enum { WIDEST = 128, WIDTHS = 16 };
+    const struct clf__heads *heads = &call->heads;
+    return clf__caps_use_matrix(caps, operand_precision(call)) && call->precision != CLF__PRECISION_FP32 &&
+           !clf__attention_takes_rows(call) && call->window == NULL && call->dropout.rate == 0.0f &&
+           heads->key_width <= WIDEST && heads->value_width <= WIDEST && heads->key_width % WIDTHS == 0 &&
+           heads->value_width % WIDTHS == 0;
 }
 
 enum clf__type clf__attention_operand_type(const struct clf__attention_call *call)

@@ -78,21 +78,21 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
         snprintf(program_key, sizeof program_key, " -DPROGRAM_KEY=%d", caps->program_key);
     }
     const char *matrix = caps->level->matrix.define;
-    return clf__format(out,
-                       "-w -cl-std=%s%s -DVARIANT_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d "
-                       "-DINT8_BYTES=%d%s%s%s%s%s%s%s",
-                       needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
-                       caps->variant == CLF_VARIANT_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
-                       has_subgroups ? " -DHAS_SUBGROUPS" : "",
-                       caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
-                       caps->has_integer_dot_product && device->has_dp4a ? " -DHAS_DP4A" : "",
-                       caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes,
-                       caps->level->block_rows, caps->level->int8_bytes,
-                       caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
-                       caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
-                       caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "",
-                       matrix != NULL ? " -DHAS_MATRIX " : "", matrix != NULL ? matrix : "",
-                       matrix != NULL && caps->is_int8_plain ? " -DINT8_IS_PLAIN" : "", program_key);
+    return clf__format(
+        out,
+        "-w -cl-std=%s%s -DVARIANT_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d "
+        "-DINT8_BYTES=%d%s%s%s%s%s%s%s%s",
+        needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+        caps->variant == CLF_VARIANT_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
+        has_subgroups ? " -DHAS_SUBGROUPS" : "",
+        caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
+        caps->has_integer_dot_product && device->has_dp4a ? " -DHAS_DP4A" : "",
+        caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,
+        caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
+        caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
+        caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "", matrix != NULL ? " -DHAS_MATRIX " : "",
+        matrix != NULL ? matrix : "", matrix != NULL && caps->is_int8_plain ? " -DINT8_IS_PLAIN" : "",
+        matrix != NULL && !caps->level->matrix.has_bf16 ? " -DBF16_IS_PLAIN" : "", program_key);
 }
 
 int clf__caps_have_matrix(const struct clf__caps *caps)
@@ -103,7 +103,8 @@ int clf__caps_have_matrix(const struct clf__caps *caps)
 int clf__caps_use_matrix(const struct clf__caps *caps, enum clf__precision precision)
 {
     return clf__caps_have_matrix(caps) && precision != CLF__PRECISION_FP32 &&
-           !(precision == CLF__PRECISION_INT8 && caps->is_int8_plain);
+           !(precision == CLF__PRECISION_INT8 && caps->is_int8_plain) &&
+           !(precision == CLF__PRECISION_BF16 && !caps->level->matrix.has_bf16);
 }
 
 const struct clf__caps *clf__device_caps(const struct clf_device *device)

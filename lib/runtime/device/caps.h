@@ -39,7 +39,7 @@ struct clf__caps {
 const struct clf__caps *clf__device_caps(const struct clf_device *device);
 
 /* Returns whether the device uses matrix instructions; and whether GEMM in a precision uses them: never in
- * fp32, and in int8 only if they are faster. */
+ * fp32, in bf16 only if the level has them, and in int8 only if they are faster. */
 int clf__caps_have_matrix(const struct clf__caps *caps);
 int clf__caps_use_matrix(const struct clf__caps *caps, enum clf__precision precision);
 

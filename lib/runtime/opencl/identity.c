@@ -127,8 +127,8 @@ static unsigned ask_lanes(const struct clf__listed_device *device, const char *e
 static void ask_instructions(struct clf__listed_device *device, const char *extensions)
 {
     struct capability nvidia = ask_capability(device, extensions);
-    device->has_dp4a = 10 * nvidia.major + nvidia.minor >= 61;
-    device->has_mma = nvidia.major >= 8;
+    device->capability = (int)(10 * nvidia.major + nvidia.minor);
+    device->has_dp4a = device->capability >= 61;
     device->has_amd_compiler = clf__identity_lists(extensions, "cl_amd_device_attribute_query");
 }
 

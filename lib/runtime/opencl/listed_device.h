@@ -17,7 +17,7 @@ struct clf__listed_device {
     int has_device_atomics; /* device-scope acquire and release, in OpenCL C 3.0 */
     int has_fast_dot;       /* the driver reports accelerated integer dot products of four bytes */
     int has_dp4a;           /* NVIDIA's instruction for dot products of four bytes */
-    int has_mma;            /* NVIDIA's matrix instructions for fp16, bf16 and int8 */
+    int capability;         /* NVIDIA's compute capability, 10 * major + minor; 0 for other vendors */
     int has_amd_compiler;   /* AMD's own driver, whose compiler may support matrix instructions */
     int has_exact_division; /* has correctly rounded division and square roots */
     uint64_t free_bytes;    /* free memory; 0 if the driver does not report it */

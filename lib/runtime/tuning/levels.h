@@ -23,8 +23,10 @@
 #define CLF__MATRIX_WMMA11   4096  /* v_wmma of AMD's RDNA3 GPUs */
 #define CLF__MATRIX_WMMA12   8192  /* v_wmma of AMD's RDNA4 GPUs */
 #define CLF__MATRIX_EMULATED 16384 /* NV80 in plain OpenCL C, for tests */
+#define CLF__MATRIX_NV75     32768 /* mma.sync of NVIDIA's GPUs, compute capability 7.5 and later */
 #define CLF__MATRIX_ANY                                                                                      \
-    (CLF__MATRIX_NV80 | CLF__MATRIX_MFMA | CLF__MATRIX_WMMA11 | CLF__MATRIX_WMMA12 | CLF__MATRIX_EMULATED)
+    (CLF__MATRIX_NV80 | CLF__MATRIX_NV75 | CLF__MATRIX_MFMA | CLF__MATRIX_WMMA11 | CLF__MATRIX_WMMA12 |      \
+     CLF__MATRIX_EMULATED)
 
 /* Any int8 dot product instruction. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
@@ -43,6 +45,7 @@ struct clf__matrix_level {
     int lanes;          /* work-items per warp */
     int rows, columns;  /* tile of an instruction */
     int query_tiles;    /* maximum query tiles per warp in cl/attention/attention_matrix.cl */
+    int has_bf16;
 };
 
 struct clf__level {
@@ -69,7 +72,8 @@ struct clf__level {
     X(MFMA, "mfma")                                                                                          \
     X(WMMA11, "wmma11")                                                                                      \
     X(WMMA12, "wmma12")                                                                                      \
-    X(EMULATED, "emulated")
+    X(EMULATED, "emulated")                                                                                  \
+    X(NV75, "nv75")
 
 /* The words for the values of enum clf_instructions, "auto" first, terminated by NULL. */
 extern const char *const clf__level_words[];
