@@ -80,9 +80,10 @@ static clf_status check_product(struct product *product, struct clf_device *devi
     const struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
     const struct clf__matrix y = {.buffer = product->y, .stride = outputs};
     const struct clf__matrix x = {.buffer = product->x, .stride = INPUTS};
+    size_t bytes = (size_t)rows * (size_t)outputs * sizeof(float);
+    CLF__TRY(clf__buffer_fill(product->y, 0, bytes, 0.5f)); /* not the result of an earlier GEMM */
     CLF__TRY(clf__gemm_weight(y, x, rows, product->weight, &epilogue));
-    CLF__TRY(
-        clf__buffer_read(product->y, 0, (size_t)rows * (size_t)outputs * sizeof(float), product->values));
+    CLF__TRY(clf__buffer_read(product->y, 0, bytes, product->values));
     for (int i = 0; i < rows * outputs; i++) {
         float sum = 0.0f;
         for (int k = 0; k < INPUTS; k++) {
