@@ -12,7 +12,8 @@ struct clf_device;
 clf_status clf__check_kernels(struct clf_device *device, int *is_lasting);
 
 /* Calls clf__check_kernels() for a GPU, unless a file in the cache folder holds the result for this
- * device, its driver and these build options. Devices of other kinds, or with the CPU variant, pass. */
-clf_status clf__check_once(struct clf_device *device);
+ * device, its driver and these build options. Devices of other kinds, or with the CPU variant, pass.
+ * *is_lasting: a failure is permanent. */
+clf_status clf__check_once(struct clf_device *device, int *is_lasting);
 
 #endif

@@ -91,8 +91,10 @@ static clf_status try_in_child(int *has_run, struct clf__level_trial *trial, con
         snprintf(failure, sizeof failure, "their trial crashed (signal %d)", end.signal);
         clf__level_trial_fail(trial, 1, failure);
     } else if (!clf__level_trial_parse(trial, output)) {
-        clf__log(CLF_LOG_WARNING, "CLFORMER_PROBE: %s is not the clformer command (exit status %d)", command,
-                 end.status);
+        clf__log(
+            CLF_LOG_WARNING,
+            "CLFORMER_PROBE: %s printed no result of a trial (exit status %d); the program must be clformer",
+            command, end.status);
         *has_run = 0;
     }
     return CLF_OK;

@@ -123,10 +123,15 @@ static clf_status probe(struct clf_device *device, struct clf__listed_device *li
 }
 
 /* If the kernels with matrix instructions fail and AUTO selected them, falls back to kernels without them.
- * Other failures are returned. */
-static clf_status check(struct clf_device *device, struct clf__listed_device *listed)
+ * Other failures are returned: in a trial, CLF_UNSUPPORTED for a permanent one. */
+static clf_status check(struct clf_device *device, struct clf__listed_device *listed,
+                        enum clf__opening_purpose purpose)
 {
-    clf_status status = clf__check_once(device);
+    int is_lasting = 0;
+    clf_status status = clf__check_once(device, &is_lasting);
+    if (status != CLF_OK && is_lasting && purpose == CLF__OPEN_FOR_TRIAL) {
+        return clf__fail(CLF_UNSUPPORTED, "%s", clf_last_error());
+    }
     int is_choice =
         device->caps.instructions == CLF_INSTRUCTIONS_AUTO && clf__caps_have_matrix(&device->caps);
     if (status == CLF_OK || status == CLF_OUT_OF_MEMORY || status == CLF_INTERRUPTED || !is_choice) {
@@ -135,7 +140,7 @@ static clf_status check(struct clf_device *device, struct clf__listed_device *li
     clf__log(CLF_LOG_WARNING, "device %s: matrix instructions %s are disabled: %s", device->label,
              clf__level_words[device->caps.level->name], clf_last_error());
     CLF__TRY(take_level(device, listed, clf__level_portable(), 0));
-    return clf__check_once(device);
+    return clf__check_once(device, &is_lasting);
 }
 
 /* Uses the caller's context, or creates one. */
@@ -192,7 +197,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     int are_kept = options->use_program_cache && (device->caps.without & CLF__WITHOUT_CACHE) == 0;
     CLF__TRY(clf__programs_create(device, are_kept));
     CLF__TRY(probe(device, listed, opening->purpose));
-    CLF__TRY(opening->purpose == CLF__OPEN_PLAIN ? CLF_OK : check(device, listed));
+    CLF__TRY(opening->purpose == CLF__OPEN_PLAIN ? CLF_OK : check(device, listed, opening->purpose));
     return options->profile ? clf__profile_create(&device->profile) : CLF_OK;
 }
 

@@ -157,6 +157,19 @@ static void test_wrong_results(void **state)
     check_level(fast, "", 0, 2, 2);
 }
 
+/* The check of the kernels at the level is part of its trial. */
+static void test_failed_check(void **state)
+{
+    (void)state;
+    if (support_small()) {
+        skip(); /* compiles many kernels */
+    }
+    unsetenv("CLFORMER_WITHOUT");
+    check_level("gemm_matrix_rows_gpu/1 ", "", 0, 2, 2);
+    setenv("CLFORMER_WITHOUT", "check", 1);
+    assert_non_null(strstr(first.failure, "wrong results: row 0, column 0 of the test GEMM is 0.5"));
+}
+
 static void test_refused_program(void **state)
 {
     (void)state;
@@ -256,7 +269,7 @@ static void test_without_child(void **state)
     const char *const commands[] = {"/nonexistent", "/bin/false"};
     const char *const reasons[] = {
         "CLFORMER_PROBE: /nonexistent: cannot be started: No such file or directory",
-        "CLFORMER_PROBE: /bin/false is not the clformer command (exit status 1)"};
+        "CLFORMER_PROBE: /bin/false printed no result of a trial (exit status 1)"};
     for (int i = 0; i < 2; i++) {
         setenv("CLFORMER_PROBE", commands[i], 1);
         check_level(fast, "", 1, 1, 1);
@@ -388,6 +401,7 @@ int main(int argc, char **argv)
         TEST(test_fast_level_is_used),
         TEST(test_slow_level),
         TEST(test_wrong_results),
+        TEST(test_failed_check),
         TEST(test_refused_program),
         TEST(test_crash),
         TEST(test_hang),
