@@ -49,7 +49,7 @@ clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, in
                                          enum clf__precision precision)
 {
     if (device->caps.variant == CLF_VARIANT_GPU) {
-        int is_matrix = clf__caps_use_matrix(&device->caps, precision);
+        int is_matrix = precision == CLF__PRECISION_BF16 && clf__caps_use_matrix(&device->caps, precision);
         const struct clf__packing *packing =
             is_matrix ? clf__matrix_packing_of(precision) : clf__packing_of(precision);
         if (is_matrix) {
@@ -228,7 +228,7 @@ static clf_status add_on_gpu(struct clf__weight *dweight, struct clf__matrix dy,
                              int rows, float scale)
 {
     enum clf__precision precision = clf__gemm_precision(dweight);
-    if (clf__caps_use_matrix(&dweight->device->caps, precision)) {
+    if (precision == CLF__PRECISION_BF16 && clf__caps_use_matrix(&dweight->device->caps, precision)) {
         return clf__matrix_weight_gradient(dweight, dy, x, rows, scale);
     }
     const struct clf__argument arguments[] = {
