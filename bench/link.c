@@ -27,7 +27,7 @@ static void *allocate(size_t count, size_t width)
 {
     void *memory = calloc(count, width);
     if (memory == NULL) {
-        fprintf(stderr, "clf_link: out of memory for %zu times %zu bytes\n", count, width);
+        fprintf(stderr, "clf_link: not enough host memory for %zu times %zu bytes\n", count, width);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     return memory;

@@ -7,7 +7,7 @@ static const char help[] =
     "Usage: clformer average -o FOLDER MODEL...\n"
     "\n"
     "Writes a model whose weights are the mean of the weights of several models. The average of the last\n"
-    "checkpoints of a run is often better than each of them. All models must have the same\n"
+    "checkpoints of a run is often better than any of them. All models must have the same\n"
     "configuration. FOLDER must not exist. The other files of the first model are copied to it. With\n"
     "--precision, a single model can be written in fp16 or bf16. No device is needed.\n"
     "\n"

@@ -8,7 +8,7 @@ static const char help[] =
     "\n"
     "Computes the BLEU of the lines of standard input as sacreBLEU does. The reference of each line is\n"
     "the line with the same number in the file REFERENCE. Prints the score, the precisions of 1- to\n"
-    "4-grams in percent, the brevity penalty, and the numbers of words in the translations and in the\n"
+    "4-grams in percent, the brevity penalty, and the word counts of the translations and the\n"
     "references.\n"
     "\n"
     "Example:\n"

@@ -5,7 +5,7 @@ static const char help[] =
     "Usage: clformer convert MODEL -o FOLDER\n"
     "\n"
     "Writes a model with quantized weights, in the layout in which they are stored on the device. An int8\n"
-    "model has a quarter of the size of fp32 and loads several times faster. Its translations are\n"
+    "model is a quarter of the size of an fp32 model and loads several times faster. Its translations are\n"
     "bit-identical to those of the original model with `--precision int8`. Every supported model format\n"
     "can be converted. The other files of the model are copied. Only clformer can read the new folder.\n"
     "No device is needed.\n"

@@ -198,7 +198,7 @@ static int print_text(const char *text)
 {
     json_t *model = json_loads(text, 0, NULL);
     if (model == NULL) {
-        fprintf(stderr, "clformer: out of memory for the description of the model\n");
+        fprintf(stderr, "clformer: not enough host memory for the description of the model\n");
         return EXIT_FAILED;
     }
     const json_t *tensors = json_object_get(model, "tensors");

@@ -188,7 +188,7 @@ static clf_status translate_batch(struct stream *stream, const struct batch *bat
     struct clf_translation *translations;
     struct clf_line *prefixes = NULL;
     if (stream->flags.target_prefix != NULL && !repeat_prefix(&prefixes, stream, batch->count)) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the target prefixes");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the target prefixes");
     }
     clf_status status = clf_translate_prefixed(&translations, stream->translator, batch->lines[0],
                                                stream->sides > 1 ? batch->lines[1] : prefixes, batch->count);

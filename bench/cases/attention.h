@@ -2,7 +2,7 @@
 #ifndef CLF_BENCH_CASES_ATTENTION_H
 #define CLF_BENCH_CASES_ATTENTION_H
 
-/* Numbers of queries or keys of a sequence, and head widths, around vector, block and work-group sizes. */
+/* Query or key counts of a sequence, and head widths, around vector, block and work-group sizes. */
 extern const int attention_edge_lengths[];
 extern const int attention_edge_length_count;
 extern const int attention_edge_widths[];

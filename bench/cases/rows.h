@@ -6,7 +6,7 @@ struct rows_case {
     int rows, columns;
 };
 
-/* Numbers of columns around vector and work-group sizes and their multiples. */
+/* Column counts around vector and work-group sizes and their multiples. */
 extern const int row_edge_columns[];
 extern const int row_edge_column_count;
 /* Embedding widths, and vocabulary sizes for top-k. */

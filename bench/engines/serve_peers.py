@@ -82,17 +82,17 @@ class Pair:
 def check_translations(pairs, precision):
     equal = [ours == theirs for ours, theirs in pairs]
     share = sum(equal) / len(equal)
-    say(f"{100 * share:.1f} % of the translations are the same")
+    say(f"{100 * share:.1f}% of the translations are the same")
     if share < LEAST_EQUAL[precision]:
-        raise Failure(f"only {100 * share:.1f} % of the translations are the same, unlike {pairs[equal.index(False)]}")
+        raise Failure(f"only {100 * share:.1f}% of the translations are the same, unlike {pairs[equal.index(False)]}")
 
 
 def check_transcripts(pairs):
     ours, theirs = ([word for text in texts for word in re.findall(r"[a-z']+", text.lower())] for texts in zip(*pairs))
     share = difflib.SequenceMatcher(None, ours, theirs, False).ratio()
-    say(f"{100 * share:.1f} % of the words are the same")
+    say(f"{100 * share:.1f}% of the words are the same")
     if share < LEAST_WORDS:
-        raise Failure(f"only {100 * share:.1f} % of the words are the same")
+        raise Failure(f"only {100 * share:.1f}% of the words are the same")
 
 
 def translation_requests():

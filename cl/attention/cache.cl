@@ -2,7 +2,7 @@
  *
  * cache_place: cache[places[r]] = x[r], rows of `width` floats, or elements of cache_element.cl. cache_widen,
  * with HALF_CACHE: x[t] = cache[t], converted to floats, for the keys t of each sequence: ranges[b][2] is the
- * first one, ranges[b][3] their number. Adjacent sequences with the same first key share their keys.
+ * first one, ranges[b][3] the number of keys. Adjacent sequences with the same first key share their keys.
  * cache_follow: next[cache_rows[r]][t] = history[parents[r]][t] for t < positions[r], and cache_rows[r] at t
  * = positions[r].
  *

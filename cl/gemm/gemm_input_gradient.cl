@@ -89,7 +89,7 @@ DEFINE_ROWS(BLOCK_ROWS)
 
 #ifdef TILES_OF_PAIRS
 #define ROWS_AT_ONCE MOST_TILED
-/* Like DEFINE_ROWS, with tiles, for as many as possible of `left` rows; returns their number. */
+/* Like DEFINE_ROWS, with tiles, for as many as possible of `left` rows; returns the count. */
 static inline int add_rows(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
                            size_t from_stride, const __global operand_element *dy, size_t dy_stride,
                            const weight_element *panel, int left, int steps, int columns)
@@ -112,7 +112,7 @@ struct tiled {
     int unused; /* a level without tiles */
 };
 
-/* Like DEFINE_ROWS, for as many as possible of `left` rows; returns their number. */
+/* Like DEFINE_ROWS, for as many as possible of `left` rows; returns the count. */
 static inline int add_rows(struct tiled *tiled, __global float *dx, size_t dx_stride, const __global float *from,
                            size_t from_stride, const __global operand_element *dy, size_t dy_stride,
                            const weight_element *panel, int left, int steps, int columns)

@@ -23,7 +23,7 @@ static inline void mask_window_part(__local float *scores, const struct key_set 
 struct block_task {
     struct sources from;
     struct key_set keys;
-    int begin, end, own_tiles, tiles; /* the range of keys, and the numbers of tiles */
+    int begin, end, own_tiles, tiles; /* the range of keys, and the tile counts */
     int query;                        /* the query whose weights the work-item computes */
     int sequence, head, slice;
     __global result_element *y;

@@ -1,7 +1,7 @@
 /* A tile of keys and values, GPU variant of attention_step.cl: its scores, weights and weighted sums. Included by
  * attention_step_gpu.cl; not a program. */
 
-/* A tile of keys: the index of the first key, and their number. */
+/* A tile of keys: the index of the first key, and the number of keys. */
 struct tile {
     int first, count;
 };

@@ -19,7 +19,7 @@ struct clf_recipe_key {
     const char *meaning; /* one sentence, including the default */
 };
 
-/** Returns the list of all options and writes their number to *count. The list is static. */
+/** Returns the static list of all options and sets *count to the length of the list. */
 CLF_API const struct clf_recipe_key *clf_recipe_keys(int *count);
 
 /**

@@ -44,7 +44,7 @@ int clf__json_has(const struct clf__json *json, const char *key); /* present and
 /* Parses any value; the caller releases *out. `path` is for messages. Returns CLF_FORMAT with the line for
  * invalid JSON, NUL bytes, and nesting deeper than 100. Everything else that Python's json module accepts
  * is accepted: the last duplicate of a key wins, with a warning; for \u0000, surrogates, NaN and Infinity
- * see base/json_python.h. Integers of more than 64 bits become reals; in a text with such an integer, 5.0
+ * see base/json_python.h. Integers with more than 64 bits become reals; in a text with such an integer, 5.0
  * is read as 5, and integers beyond 9 * 10^15 become reals as well. */
 clf_status clf__json_parse(json_t **out, const char *text, size_t size, const char *path,
                            struct clf__json_limits limits);

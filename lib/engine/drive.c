@@ -1,4 +1,4 @@
-/* Runs a lane: admits units, runs a step of all lines under search, and finishes lines. */
+/* Runs a lane: admits units, runs a step of all active lines, and finishes lines. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -74,7 +74,7 @@ static void give_back(struct turn *turn, struct clf__lane *lane, int overtakings
     lane->engine->overtakings = overtakings;
 }
 
-/* Lines are admitted in groups, once they are a quarter of the lines under search: each call of the encoder
+/* Lines are admitted in groups, once they are a quarter of the active lines: each call of the encoder
  * reads all of its weights, and a step with three quarters of its rows is almost as efficient. The first
  * lines of a job wait for at most MOST_WAITED_STEPS steps; the last lines in the queue do not wait. */
 static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
@@ -195,7 +195,7 @@ static clf_status finish_lines(struct clf_engine *engine, struct clf__lane *lane
     }
 }
 
-/* Does the work of a turn, without the lock. */
+/* Does the work of one turn; called without holding the lock. */
 static clf_status work(struct clf_engine *engine, struct clf__lane *lane, const struct turn *turn)
 {
     if (turn->task != NULL) {

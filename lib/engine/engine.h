@@ -1,6 +1,6 @@
 /* An engine: the lanes of one model on one or several devices, and the jobs that wait for them. Any number of
  * threads submit jobs, and wait for them or leave them to the service thread. A lane takes the units of all
- * jobs between two steps; a result does not depend on the lane, nor on the other lines under search. */
+ * jobs between two steps; a result does not depend on the lane, nor on the other active lines. */
 #ifndef CLF_ENGINE_ENGINE_H
 #define CLF_ENGINE_ENGINE_H
 
@@ -100,7 +100,7 @@ void clf__engine_add_times(struct clf_engine *engine, const struct clf_stage_tim
 /* Copies the sum of all times. */
 void clf__engine_copy_times(struct clf_engine *engine, struct clf_stage_times *out);
 
-/* Runs a job and waits for its end; its units are done then, or the status is not CLF_OK. */
+/* Runs a job and waits for it to finish; its units are done then, or the status is not CLF_OK. */
 clf_status clf__job_run(struct clf_engine *engine, struct clf__job *job);
 
 /* Prepares a job for clf__job_enter(). */

@@ -57,18 +57,18 @@ clf_status clf__lanes_start(struct clf_engine *engine);
 /* Starts the service thread and the threads of the lanes. */
 clf_status clf__service_start(struct clf_engine *engine);
 
-/* Passes streamed text and finished units to the callbacks of a job, without the lock. */
+/* Passes streamed text and finished units to the callbacks of a job, without holding the lock. */
 clf_status clf__job_pass(struct clf__job *job);
-/* Calls all hooks of a job, without the lock. Returns a failure that ends the job. */
+/* Calls all hooks of a job, without holding the lock. Returns a failure that ends the job. */
 clf_status clf__job_go_on(struct clf__job *job);
 /* Calls all hooks of a job, and cancels the job if that fails. */
 void clf__job_ask(struct clf_engine *engine, struct clf__job *job);
 void clf__job_drop_parts(struct clf__job *job);
 
 /* Streams the part of a growing or finished text that can no longer change and was not streamed before;
- * without the lock. */
+ * without holding the lock. */
 clf_status clf__unit_stream(struct clf__unit *unit, const char *text, int is_whole);
-/* Hands a part of text to the thread that waits for the job; without the lock. */
+/* Hands a part of text to the thread that waits for the job, without holding the lock. */
 void clf__job_stream(struct clf__job *job, struct clf__part_text *part);
 
 /* Initialises a condition variable whose timeouts use the monotonic clock. */

@@ -1,4 +1,4 @@
-/* Jobs: threads start them, and wait for their end or run a lane. */
+/* Jobs: a thread starts a job, then waits for it to finish or runs a lane. */
 #include "engine/internal.h"
 
 clf_status clf__job_enter(struct clf_engine *engine, struct clf__job *job)

@@ -1,5 +1,5 @@
-/* A lane: one device of an engine, with its sessions and the lines under search on it. One thread at a time
- * uses a lane. */
+/* A lane: one device of an engine, with its sessions and its active lines, which are the lines being
+ * searched. One thread at a time uses a lane. */
 #ifndef CLF_ENGINE_LANE_H
 #define CLF_ENGINE_LANE_H
 
@@ -30,7 +30,7 @@ struct clf__lane {
     struct clf__unit **chosen;          /* (max_lines) lines to admit */
     int *slots;                         /* (max_lines) their slots */
     int has_served;                     /* the device had memory for a session */
-    int searched;                       /* lines under search */
+    int searched;                       /* active lines */
     int64_t searched_tokens;            /* their source tokens */
     struct clf__session *force_session; /* for scoring; created for the first batch */
     struct clf__session_limits force_limits;
@@ -57,11 +57,11 @@ void clf__lane_show(struct clf__lane *lane);
 
 /* Chooses the sizes of a batch for lines that need a capacity, in addition to those of earlier calls.
  * wanted_tokens 0: the tuned or computed number, halved until the session of a full batch fits the free
- * memory. No line may be under search. */
+ * memory. The lane must have no active lines. */
 clf_status clf__lane_fit(struct clf__lane *lane, const struct clf__capacity *capacity, int wanted_tokens);
 
 /* Grows the session for searches to a source of this length; sessions start with usual lengths, because a
- * model may allow far longer ones. No line may be under search. */
+ * model may allow far longer ones. The lane must have no active lines. */
 clf_status clf__lane_grow(struct clf__lane *lane, int source);
 
 /* Returns whether the session for searches has room for a line, from a job whose longest source is given. */
@@ -84,7 +84,7 @@ void clf__lane_unreserve(struct clf__lane *lane, int slot);
  * `slots`. */
 clf_status clf__lane_add(struct clf__lane *lane, int count);
 
-/* Runs one step of all lines under search. */
+/* Runs one step of all active lines. */
 clf_status clf__lane_step(struct clf__lane *lane);
 
 /* Takes a finished line from the search, with its result filled; *out is NULL if there is none. On failure,

@@ -72,8 +72,8 @@ clf_status clf_translate_options_init_task_sized(struct clf_translate_options *o
     struct clf__config config;
     char *prefix;
     if (model == NULL || name == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: is NULL; pass one to get its default options",
-                         model == NULL ? "model" : "task");
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: is NULL; pass the %s whose default options are wanted",
+                         model == NULL ? "model" : "task", model == NULL ? "model" : "task");
     }
     CLF__TRY(clf__config_load_task(&config, &prefix, model->folder, name));
     fill_options(options, size, &config, name);
@@ -90,7 +90,7 @@ static clf_status check_alternatives(const struct clf_translate_options *options
     }
     const char *problem = options->n_best > 1         ? "n-best above 1"
                           : options->sample           ? "sampling"
-                          : options->split_sentences  ? "split sentences"
+                          : options->split_sentences  ? "sentence splitting"
                           : options->streamed != NULL ? "streaming"
                                                       : NULL;
     return options->alternatives == 0 || problem == NULL
@@ -146,7 +146,7 @@ clf_status clf__settings_check(const struct clf__settings *settings)
     }
     if (options->alignment_layer > 0 && options->split_sentences) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "alignments cannot be combined with split sentences; turn one of them off");
+                         "alignments cannot be combined with sentence splitting; turn one of them off");
     }
     if (options->replace_unknown && (options->streamed != NULL || settings->model->info.feature_size > 0)) {
         return clf__fail(CLF_BAD_ARGUMENT, "replacement of unknown tokens %s; turn it off",

@@ -138,8 +138,8 @@ clf_status clf__settings_check_start(const struct clf__settings *settings)
 {
     const char *how = clf__tokenizer_languages(settings->model->tokenizer) > 0
                           ? "set the target language (--target-language)"
-                          : "translate with a target prefix (--target-prefix), whose first token is that, "
-                            "without alignments, alternatives and replaced unknown tokens";
+                          : "pass it as the first token of a target prefix (--target-prefix), without "
+                            "alignments, alternatives or replacement of unknown tokens";
     return !settings->takes_start
                ? CLF_OK
                : clf__fail(CLF_BAD_ARGUMENT, "%s: does not define the decoder's start token; %s",

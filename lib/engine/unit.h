@@ -1,4 +1,4 @@
-/* A unit of work of an engine: a line under search, or a task that a device runs at once. */
+/* A unit of work of an engine: a line to search, or a task that a device runs at once. */
 #ifndef CLF_ENGINE_UNIT_H
 #define CLF_ENGINE_UNIT_H
 
@@ -31,7 +31,7 @@ struct clf__unit {
     /* Guarded by the engine's lock. */
     enum clf__unit_state state;
     struct clf__lane *lane; /* the lane that holds it */
-    /* For a line under search: */
+    /* For a line to search: */
     const struct clf_line *line;
     struct clf__source source;
     struct clf__ids prefix; /* target prefix */

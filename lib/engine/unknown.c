@@ -1,4 +1,4 @@
-/* Replaces unknown tokens of a translation by the source tokens with the most attention (Luong et al.
+/* Replaces unknown tokens of a translation with the source tokens with the most attention (Luong et al.
    2015). */
 #include "base/memory.h"
 #include "engine/lane.h"

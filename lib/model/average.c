@@ -40,7 +40,7 @@ static clf_status compare_keys(const struct clf__json *a, const struct clf__json
         if (!is_remark(key) && !json_equal(value, json_object_get(b->root, key))) {
             return clf__fail(
                 CLF_FORMAT,
-                "%s and %s have different values of \"%s\"; average only models of the same configuration",
+                "%s and %s have different values for \"%s\"; average only models with the same configuration",
                 a->path, b->path, key);
         }
     }

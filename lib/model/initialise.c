@@ -41,7 +41,7 @@ static void draw_pair(double out[2], const struct clf__initial *initial, const s
 static clf_status ask(const struct drawing *drawing)
 {
     return drawing->interrupted && drawing->interrupted(drawing->user)
-               ? clf__fail(CLF_INTERRUPTED, "the initialisation of the weights was interrupted")
+               ? clf__fail(CLF_INTERRUPTED, "weight initialisation was interrupted")
                : CLF_OK;
 }
 

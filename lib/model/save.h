@@ -23,7 +23,7 @@ clf_status clf__parameters_save_new(const char *path, const struct clf__paramete
 clf_status clf__parameters_save_as_loaded(const char *path, struct clf__parameters *parameters,
                                           enum clf__precision precision, const struct clf__beside *beside);
 
-/* Converts a model folder or an Argos Translate package to a new folder of the same format with weights as a
+/* Converts a model folder or an Argos Translate package to a new folder in the same format with weights as a
  * model stores them in a precision. The new folder loads faster and gives bit-identical results. It is
  * written completely or not at all. */
 clf_status clf__model_convert(const char *output, const char *path, clf_precision precision);

@@ -24,7 +24,7 @@ static clf_status check(struct clf_device *device, const char *folder, const cha
     const char *reason = status == CLF_OK ? "" : clf_last_error();
     CLF__TRY(clf__format(&text, "%s%s", status == CLF_OK ? passed : failed, reason));
     if (clf__kept_write(folder, "check", key, text) != CLF_OK) {
-        clf__log(CLF_LOG_DEBUG, "device %s: the result of the check is not saved: %s", device->label,
+        clf__log(CLF_LOG_DEBUG, "device %s: the result of the check was not saved: %s", device->label,
                  clf_last_error());
     }
     if (status != CLF_OK) {

@@ -60,7 +60,7 @@ clf_status clf__speed_measure(double *rate, struct clf_device *device)
         .precision = CLF__PRECISION_FP32, .rows = ROWS, .size = SIZE, .seconds = 0.1};
     CLF__TRY(clf__gemm_rate(rate, device, &gemm));
     if (keep(*rate, device->info) != CLF_OK) {
-        clf__log(CLF_LOG_DEBUG, "device %s: its measured speed is not saved: %s", device->label,
+        clf__log(CLF_LOG_DEBUG, "device %s: its measured speed was not saved: %s", device->label,
                  clf_last_error());
     }
     return CLF_OK;

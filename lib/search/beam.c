@@ -5,7 +5,7 @@
 
 #include "search/internal.h"
 
-/* Fills search->candidates with the source's best continuations, best first; returns their number. */
+/* Fills search->candidates with the source's best continuations, best first; returns the count. */
 static int best_candidates(const struct clf__search *search, const struct clf__search_source *source)
 {
     struct clf__candidate *best = search->candidates;

@@ -63,7 +63,7 @@ static double log_left(const struct clf__search *search, const struct clf__searc
     return log(sum);
 }
 
-/* Fills search->candidates with a group's best continuations, best first; returns their number. */
+/* Fills search->candidates with a group's best continuations, best first; returns the count. */
 static int best_candidates(const struct clf__search *search, const struct clf__search_source *source,
                            const struct clf__group *group)
 {

@@ -148,7 +148,7 @@ int clf__wants_logits(const struct clf__search_options *options);
 
 /* Returns CLF_BAD_ARGUMENT with a message if the options of score processors are invalid. */
 clf_status clf__processors_check(const struct clf__search_options *options);
-/* Writes the ids that are banned at every step, ascending and without duplicates; returns their number. */
+/* Writes the ids that are banned at every step, ascending and without duplicates; returns the count. */
 int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *options);
 /* Writes the ids that must not continue `beam`. */
 void clf__bans_write(struct clf__id_list *banned, const struct clf__search_source *source,
@@ -174,7 +174,7 @@ int clf__penalties_are_finite(const struct clf__search *search, int row);
 /* Lists the ids whose scores penalties change in continuations of `beam`, except banned ids. */
 void clf__penalties_list(struct clf__id_list *changed, int32_t *scratch, const struct clf__id_list *banned,
                          const struct clf__search_source *source, const struct clf__beam *beam);
-/* Writes the penalised scores of a row's changed ids to search->scores; returns their number. */
+/* Writes the penalised scores of a row's changed ids to search->scores; returns the count. */
 int clf__penalties_score(const struct clf__search *search, const struct clf__search_source *source, int row,
                          const struct clf__beam *beam);
 /* Returns the decrease of an id's final score if its score before penalties decreases by `loss`. */

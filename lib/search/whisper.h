@@ -99,7 +99,7 @@ struct clf__allowed {
 struct clf__allowed clf__timestamps_allowed(const struct clf__whisper_rules *rules, const float *values,
                                             const int32_t *range_ids, const float *statistics, int k);
 /* Writes at most k candidates of a row, best first: ids, and log-probabilities normalised over the allowed
- * ids. Returns their number. */
+ * ids. Returns the count. */
 int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
                                const struct clf__whisper_rules *rules, const float *values,
                                const int32_t *range_ids, const float *statistics, int k);

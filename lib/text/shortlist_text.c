@@ -39,7 +39,7 @@ static int is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Splits a line into fields; returns their number, or FIELDS + 1 if there are more. */
+/* Splits a line into fields; returns the count, or FIELDS + 1 if there are more. */
 static int split(struct field out[FIELDS], const char *line, size_t length)
 {
     int count = 0;

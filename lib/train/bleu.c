@@ -58,7 +58,7 @@ static clf_status make_side(struct side *side, const struct clf__words *words, c
     return CLF_OK;
 }
 
-/* Sorts the side's n-grams of length n; returns their number. */
+/* Sorts the side's n-grams of length n; returns the count. */
 static int make_grams(struct side *side, int n)
 {
     int count = side->count >= n ? side->count - n + 1 : 0;

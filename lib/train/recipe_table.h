@@ -26,8 +26,9 @@ KEY(CLF__WHOLE_NUMBER, "vocabulary", "N", DATA, vocabulary, 0, CLF__MAX_VOCABULA
 KEY(CLF__SWITCH, "separate-vocabularies", NULL, DATA, separate_vocabularies, 0, 0, "false", OF_MODEL,
     "separate vocabularies for source and target, without shared weights (false)")
 KEY(CLF__TEXT, "source-vocabulary", "FILE", DATA, source_vocabulary, 0, 0, NULL, OF_MODEL,
-    "a vocab.json, or a text file whose lines begin with a token, instead of a vocabulary made from the "
-    "text, with tokens or for speech; without separate-vocabularies it is for both sides (none)")
+    "a vocab.json, or a text file whose lines begin with a token, to use instead of a vocabulary learned "
+    "from the text; requires tokens or a speech model; without separate-vocabularies, it applies to both "
+    "sides (none)")
 KEY(CLF__TEXT, "target-vocabulary", "FILE", DATA, target_vocabulary, 0, 0, NULL, OF_MODEL,
     "the same for the target (none)")
 KEY(CLF__TEXT, "source-language", "CODE", DATA, source_language, 0, 0, NULL, FIXED,
@@ -42,7 +43,7 @@ KEY(CLF__WHOLE_NUMBER, "max-target-length", "N", DATA, max_target_length, 1, MAN
 KEY(CLF__WHOLE_NUMBER, "seed", "N", BATCHES, seed, 0, WIDE, "1", FIXED,
     "seed of initial weights, shuffling and dropout (1)")
 KEY(CLF__WHOLE_NUMBER, "batch-tokens", "N", BATCHES, batch_tokens, 1, MANY, "4096", FIXED,
-    "tokens per batch, counted on its longer side (4096)")
+    "tokens per batch, on the side with more tokens (4096)")
 KEY(CLF__WHOLE_NUMBER, "max-pairs", "N", BATCHES, max_pairs, 0, MANY, "0", FIXED,
     "maximum number of pairs per batch; 0: no limit (0)")
 KEY(CLF__WHOLE_NUMBER, "accumulate", "N", BATCHES, accumulate, 1, FEW, "1", FIXED,
@@ -65,7 +66,7 @@ KEY(CLF__WORD, "loss", "cross-entropy|kl", OPTIMIZER, loss, 0, 0, "cross-entropy
     "label-smoothed cross-entropy, or The Annotated Transformer's KL divergence (cross-entropy; kl "
     "for annotated)")
 KEY(CLF__WORD, "normalize", "labels|none", OPTIMIZER, normalize, 0, 0, "labels", FIXED,
-    "divide the loss of an update by its number of labels, or not (labels; none for jadore)")
+    "whether to divide the loss of an update by its number of labels (labels; none for jadore)")
 KEY(CLF__NUMBER, "label-smoothing", "X", OPTIMIZER, label_smoothing, 0, 0.999, "0.1", FIXED,
     "probability moved from the label to the other words (0.1; 0 for speech and whisper)")
 KEY(CLF__WORD, "optimizer", "adam|adamw", OPTIMIZER, optimizer, 0, 0, "adam", FIXED,
@@ -100,8 +101,8 @@ KEY(CLF__WHOLE_NUMBER, "max-updates", "N", SCHEDULE, max_updates, 0, WIDE, "1000
 KEY(CLF__WHOLE_NUMBER, "max-epochs", "N", SCHEDULE, max_epochs, 0, FEW, "0", FREE,
     "maximum number of epochs; 0: no limit (0)")
 KEY(CLF__NUMBER, "minutes", "X", SCHEDULE, minutes, 0, 1e6, "0", FREE,
-    "stop after this many minutes with a last validation and the final model; the same command resumes the "
-    "run for as many minutes again; 0: no limit (0)")
+    "after this many minutes, run a last validation, write the final model and stop; the same command "
+    "continues the run for as many minutes again; 0: no limit (0)")
 
 KEY(CLF__WHOLE_NUMBER, "save-every", "N", VALIDATION, save_every, 0, WIDE, "500", FREE,
     "updates between checkpoints; 0: only with each validation (500)")
@@ -113,11 +114,11 @@ KEY(CLF__WORD, "best", "loss|bleu", VALIDATION, best, 0, 0, "bleu", FREE,
 KEY(CLF__WHOLE_NUMBER, "patience", "N", VALIDATION, patience, 0, FEW, "10", FREE,
     "stop after this many validations without an improvement; 0: no limit (10)")
 KEY(CLF__WHOLE_NUMBER, "keep-best", "N", VALIDATION, keep_best, 0, FEW, "1", FREE,
-    "best checkpoints to keep (1)")
+    "number of best checkpoints to keep (1)")
 KEY(CLF__WHOLE_NUMBER, "keep-last", "N", VALIDATION, keep_last, 1, FEW, "2", FREE,
-    "last checkpoints to keep (2)")
+    "number of last checkpoints to keep (2)")
 KEY(CLF__WHOLE_NUMBER, "average", "N", VALIDATION, average, 0, FEW, "0", FREE,
-    "the final model is the mean of this many last validated checkpoints, except one of an unfinished epoch; "
+    "the final model is the mean of the last N validated checkpoints, except one of an unfinished epoch; "
     "0: the best checkpoint (0)")
 KEY(CLF__WHOLE_NUMBER, "beam", "N", VALIDATION, beam, 1, CLF__SEARCH_BEAMS_LIMIT, "1", FREE,
     "beam size for the translations of a validation (1)")

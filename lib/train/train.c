@@ -48,7 +48,7 @@ static void say_end(const struct clf__run *run)
         const struct clf__validated *best =
             clf__train_state_best(&run->state, (enum clf__best)run->settings.best);
         clf__log(CLF_LOG_NOTICE,
-                 "training ends by patience: %lld validations without improvement since update %lld",
+                 "training stops early: %lld validations without improvement since update %lld",
                  (long long)count_since_best(run), (long long)best->update);
     } else if (strcmp(end, "minutes") == 0) {
         clf__log(CLF_LOG_NOTICE,

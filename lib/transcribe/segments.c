@@ -187,7 +187,7 @@ static clf_status find_words(struct clf__transcription *work, int first)
     return status;
 }
 
-/* Returns the end of the words of the segments starting at `first`. */
+/* Returns the end time of the last word in the segments from `first` on. */
 static double words_end(const struct clf__transcription *work, int first)
 {
     const struct clf_transcript *transcript = work->transcript;

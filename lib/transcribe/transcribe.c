@@ -71,7 +71,7 @@ static clf_status fill_places(struct run *run)
     return CLF_OK;
 }
 
-/* Takes a window of each recording; returns their number. */
+/* Takes a window of each recording; returns the count. */
 static int take_windows(struct run *run)
 {
     int count = 0;

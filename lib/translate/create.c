@@ -156,7 +156,8 @@ clf_status clf_engine_create(struct clf_engine **out, struct clf_model *const *m
 void clf_engine_free(struct clf_engine *engine)
 {
     if (engine != NULL && atomic_load(&engine->translators) > 0) {
-        clf__log(CLF_LOG_WARNING, "an engine that has translators is not freed; free its translators first");
+        clf__log(CLF_LOG_WARNING,
+                 "the engine was not freed, because it still has translators; free them first");
         return;
     }
     clf__engine_free(engine);

@@ -292,7 +292,7 @@ static clf_status check_take(struct clf_job *job, int scores)
 
 static clf_status fail_taken(void)
 {
-    return clf__fail(CLF_BAD_ARGUMENT, "the results of the job were taken already");
+    return clf__fail(CLF_BAD_ARGUMENT, "the results of the job have already been taken");
 }
 
 clf_status clf_job_take(struct clf_translation **out, struct clf_job *job)

@@ -208,7 +208,7 @@ static clf_status begin(struct clf__call *call)
     struct split *split;
     if (call->others != NULL) {
         return clf__fail(CLF_BAD_ARGUMENT,
-                         "split sentences cannot be combined with a target prefix; turn one of them off");
+                         "sentence splitting cannot be combined with a target prefix; turn one of them off");
     }
     CLF__TRY(clf__translator_check_lines(call->lines, call->count));
     CLF__TRY(clf__allocate(&split, 1, sizeof *split));

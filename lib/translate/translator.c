@@ -93,8 +93,9 @@ void clf_translator_free(struct clf_translator *translator)
     int is_inside = translator->owns_engine && translator->engine != NULL &&
                     clf__service_is_here(translator->engine); /* its threads cannot end now */
     if (atomic_load(&translator->calls) > 0 || is_inside) {
-        clf__log(CLF_LOG_WARNING, "a translator that is in use is not freed; free its jobs first, and do not "
-                                  "free it in its own callbacks");
+        clf__log(CLF_LOG_WARNING,
+                 "the translator was not freed, because it is in use; free its jobs first, and do not "
+                 "free it in its own callbacks");
         return;
     }
     if (translator->owns_engine) {

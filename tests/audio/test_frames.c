@@ -60,7 +60,7 @@ static void test_layouts(void **state)
     }
 }
 
-/* A file's rows equal those of its samples, complete or truncated, and their number is returned. */
+/* A file's rows equal those of its samples, complete or truncated, and the row count is returned. */
 static void test_files(void **state)
 {
     (void)state;

@@ -163,7 +163,7 @@ static void test_ignored_signals(void **state)
     }
 }
 
-/* Replaces every file of a folder by its first half, or by foreign data. */
+/* Replaces every file of a folder with its first half, or with foreign data. */
 static void spoil(const char *folder, int is_foreign)
 {
     DIR *files = opendir(folder);
@@ -214,7 +214,7 @@ static void test_cache(void **state)
     result = process_run(&process, TRANSLATE);
     assert_output(result, "Thanks.\n");
     assert_int_equal(process_count(result.errors, "\n"), 1);
-    assert_non_null(strstr(result.errors, "is not a compiled program of clformer"));
+    assert_non_null(strstr(result.errors, "is not a program compiled by clformer"));
     result = process_run(&process, TRANSLATE);
     assert_output(result, "Thanks.\n");
     assert_string_equal(result.errors, ""); /* these too: foreign files do not have these names */
@@ -269,7 +269,7 @@ static void check_width(const char *verb, const char *text)
     }
 }
 
-/* Fails unless every flag with a value shows its default in brackets; returns their number. */
+/* Fails unless every flag with a value shows its default in brackets; returns the count. */
 static int check_defaults(const char *verb, const char *text)
 {
     int count = 0;

@@ -233,9 +233,9 @@ static void test_bad_files(void **state)
     process_remove(folder, "out.part.json");
     refuse(folder, lines, call, "out.part.json does not exist");
     struct process_result result = run_clformer(lines, process_format("%s -o %s/out", call, folder));
-    assert_refused(result, 2, "not an unfinished output of clformer");
+    assert_refused(result, 2, "not an unfinished clformer output");
     process_write(folder, "out.part.json", "{\"mine\": 1}", 11);
-    refuse(folder, lines, call, "not a record of clformer");
+    refuse(folder, lines, call, "not a clformer record");
     process_write(folder, "out.part.json", record, size);
     size_t whole;
     char *text = process_read(folder, "out.part", &whole);

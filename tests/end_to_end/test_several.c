@@ -190,7 +190,7 @@ static void test_bench(void **state)
         run_clformer(NULL, process_format("bench --stage score --repeats 1 --batch 8 -d %s", find_equal()));
     assert_int_equal(process_count(result.output, "  2 devices\n"), 1);
     result = run_clformer(NULL, process_format("bench --stage encode -d %s", find_equal()));
-    assert_refused(result, 1, "one OpenCL device is expected instead of the list ");
+    assert_refused(result, 1, "expected a single OpenCL device instead of the list ");
 }
 
 static void test_wrong_lists(void **state)
@@ -203,7 +203,7 @@ static void test_wrong_lists(void **state)
     result = run_clformer("Merci.\n", TRANSLATE "-d nosuch*");
     assert_refused(result, 1, "no OpenCL device matches \"nosuch\"");
     result = run_clformer(NULL, "attend -m " DEMO_MODEL " -o - -d 0,1 Merci.");
-    assert_refused(result, 1, "one OpenCL device is expected instead of the list \"0,1\"; available: ");
+    assert_refused(result, 1, "expected a single OpenCL device instead of the list \"0,1\"; available: ");
 }
 
 int main(void)

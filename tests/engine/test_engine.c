@@ -204,7 +204,7 @@ static void count_finished(int line, const struct clf_translation *translation, 
     }
 }
 
-/* A short call does not wait for the end of a long one, even if it needs a larger session. */
+/* A short call does not wait for a long one to finish, even if it needs a larger session. */
 static void check_short_call(int beam)
 {
     enum { LINES = 4000 };

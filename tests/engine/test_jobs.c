@@ -358,7 +358,7 @@ static void test_bad_calls(void **state)
     assert_fails(clf_job_take_scores(&scores, job), CLF_BAD_ARGUMENT, "call clf_job_take()");
     assert_ok(clf_job_take(&translations, job));
     clf_translations_free(translations, 0);
-    assert_fails(clf_job_take(&translations, job), CLF_BAD_ARGUMENT, "were taken already");
+    assert_fails(clf_job_take(&translations, job), CLF_BAD_ARGUMENT, "have already been taken");
     clf_log_set(keep_warning, NULL);
     clf_translator_free(translator);
     clf_log_set(NULL, NULL);

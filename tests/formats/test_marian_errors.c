@@ -41,7 +41,7 @@ static char *copy_folder(const char *without)
     return copy_other("ssru-fork", without);
 }
 
-/* Replaces the first `from` in a copy's file by bytes of equal length. */
+/* Replaces the first `from` in a copy's file with bytes of equal length. */
 static char *change_in(char *folder, const char *name, const char *from, const char *to)
 {
     char path[600], *bytes;

@@ -278,9 +278,9 @@ static void test_several(void **state)
                  "\"8\"; available: ");
     assert_fails(clf__choice_select_several(indices, &count, &list, "0,old*"), CLF_NO_DEVICE, "\"old\"");
     assert_fails(clf__choice_select(&count, &list, "0,1"), CLF_NO_DEVICE,
-                 "one OpenCL device is expected instead of the list");
+                 "expected a single OpenCL device instead of the list");
     assert_fails(clf__choice_select(&count, &list, "all"), CLF_NO_DEVICE,
-                 "one OpenCL device is expected instead of the list");
+                 "expected a single OpenCL device instead of the list");
     struct clf_device_list empty = {.silent = ""};
     assert_fails(clf__choice_select_several(indices, &count, &empty, "all"), CLF_NO_DEVICE,
                  "pocl-opencl-icd");

@@ -35,8 +35,8 @@ struct attention_problem {
  * key of the first sequence, and `additive` masks every fifth row of the additive matrix. */
 struct attention_problem support_attention_problem(const struct attention_shape *shape, uint64_t seed);
 
-/* Copies values (NULL: NaN) to a device. With `views`, the tensor starts at column 3 of a wider tensor, whose
- * other columns are NaN. */
+/* Copies values to a device, or fills the tensor with NaN if `values` is NULL. With `views`, the tensor
+ * starts at column 3 of a wider tensor, whose other columns are NaN. */
 struct clf__tensor support_attention_operand(struct clf_device *device, int views, int rows, int columns,
                                              const float *values);
 

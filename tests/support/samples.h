@@ -4,7 +4,7 @@
 
 #include <clformer/audio.h>
 
-/* Reads all samples, at most `most`, in blocks of unusual sizes; returns their number. */
+/* Reads all samples, at most `most`, in blocks of unusual sizes; returns the count. */
 int support_read_samples(float *samples, int most, struct clf_audio *audio);
 
 #endif

@@ -30,7 +30,7 @@ static struct clf__tokenizer_options options_for(const char *folder, int rows)
     return options;
 }
 
-/* Copies a fixture and replaces files by the row's files. */
+/* Copies a fixture and replaces files with the row's files. */
 static const char *make_folder(const json_t *row)
 {
     static const char *const files[] = {"vocab.json",   "merges.txt", "sentencepiece.bpe.model",

@@ -183,8 +183,8 @@ static void test_patience_ends_a_run(void **state)
     assert_ok(digits_train(digits_output(), &task.logs[0]));
     assert_int_equal(task.logs[0].count, 8);
     assert_int_equal(task.logs[0].validation_count, 4);
-    assert_non_null(strstr(task.notices,
-                           "training ends by patience: 3 validations without improvement since update 2\n"));
+    assert_non_null(
+        strstr(task.notices, "training stops early: 3 validations without improvement since update 2\n"));
 }
 
 /* BLEU is available, but loss decides. */

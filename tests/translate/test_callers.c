@@ -116,7 +116,7 @@ static int meddle(void *user)
 static void count_warning(clf_log_level level, const char *message, void *user)
 {
     struct meddler *meddler = user;
-    meddler->warnings += level == CLF_LOG_WARNING && strstr(message, "is not freed") != NULL;
+    meddler->warnings += level == CLF_LOG_WARNING && strstr(message, "was not freed") != NULL;
 }
 
 /* The result equals an undisturbed call's. */

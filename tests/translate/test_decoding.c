@@ -491,13 +491,13 @@ static void test_bad_values(void **state)
     REFUSE(options.alignment_layer = 4, "alignment layer: 4 is out of range; use 1 to 3");
     REFUSE(options.alignment_layer = -1, "alignment layer: -1");
     REFUSE((options.alignment_layer = 1, options.split_sentences = 1),
-           "alignments cannot be combined with split sentences");
+           "alignments cannot be combined with sentence splitting");
     REFUSE(options.alternatives = -1, "alternatives: -1 is out of range; use 1 to 128");
     REFUSE(options.alternatives = 129, "alternatives: 129");
     REFUSE(options.alternatives = 2, "alternatives cannot be combined with sampling");
     REFUSE((options.alternatives = 2, options.n_best = 2), "cannot be combined with n-best above 1");
     REFUSE((options.alternatives = 2, options.sample = 0, options.split_sentences = 1),
-           "cannot be combined with split sentences");
+           "cannot be combined with sentence splitting");
     REFUSE((options.alternatives = 2, options.sample = 0, options.streamed = hear),
            "cannot be combined with streaming");
     REFUSE((options.replace_unknown = 1, options.streamed = hear),

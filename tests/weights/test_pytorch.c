@@ -143,7 +143,7 @@ static void test_wrong_pickles(void **state)
         ROW("\x80\x02X\xff\xff\xff\xff.", CLF_FORMAT, "truncated"),
         ROW("\x80\x02\x8a\x09"
             "123456789.",
-            CLF_UNSUPPORTED, "an integer of more than 64 bits"),
+            CLF_UNSUPPORTED, "an integer with more than 64 bits"),
         ROW("\x80\x02})R.", CLF_UNSUPPORTED, "a call of a value that is not callable"),
         ROW("\x80\x02"
             "ctorch\nFloatStorage\n)R.",

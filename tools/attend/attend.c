@@ -165,7 +165,7 @@ static int write_page(struct job *job)
 {
     job->translation = join_tokens(job->maps);
     if (job->translation == NULL) {
-        fprintf(stderr, "clformer: out of memory for the page\n");
+        fprintf(stderr, "clformer: not enough host memory for the page\n");
         return EXIT_FAILED;
     }
     return page_write(job->flags.output, &(struct page){attend_template, print_field, job});

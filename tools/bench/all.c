@@ -42,7 +42,7 @@ struct run {
     const struct job *failed;     /* the last warm-up if it failed for this reason, else NULL */
 };
 
-/* Lists the jobs of a precision and GEMM backend; returns their number. */
+/* Lists the jobs of a precision and GEMM backend; returns the count. */
 static int list_stages(struct job *jobs, const char *precision, const char *gemm, const char *repeats)
 {
     jobs[0] = (struct job){"translate", precision, gemm, "1,8,64", "1", JOB_WARM_UP, NULL};
@@ -51,7 +51,7 @@ static int list_stages(struct job *jobs, const char *precision, const char *gemm
     return 3;
 }
 
-/* Lists the jobs of the training step; returns their number. */
+/* Lists the jobs of the training step; returns the count. */
 static int list_training(struct job *jobs, const char *precision)
 {
     jobs[0] = (struct job){"train", precision, "native", "1,8,64", "1", JOB_WARM_UP, NULL};

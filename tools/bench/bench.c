@@ -124,7 +124,7 @@ static int check_merge(const struct flags *flags)
     int is_of_stage = flags->stage >= 0 || flags->quick || flags->repeats >= 0 || names_case(flags);
     int is_of_work = flags->model != NULL || flags->work != NULL || flags->tokens;
     return is_of_device || is_of_stage || is_of_work
-               ? report_wrong_call("--merge: measures nothing; give only files, --json and --html")
+               ? report_wrong_call("--merge: measures nothing; use it only with files, --json and --html")
                : -1;
 }
 

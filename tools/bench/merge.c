@@ -153,10 +153,11 @@ static int check_report(const char *path, const json_t *report)
     const char *format = json_string_value(json_object_get(report, "format"));
     const json_t *version = json_object_get(report, "format_version");
     if (format == NULL || strcmp(format, "clformer bench") != 0) {
-        fprintf(stderr,
-                "clformer: %s: \"format\" is not \"clformer bench\"; this is not a report of `clformer bench "
-                "--json`\n",
-                path);
+        fprintf(
+            stderr,
+            "clformer: %s: \"format\" is not \"clformer bench\"; this is not a report from `clformer bench "
+            "--json`\n",
+            path);
         return EXIT_FAILED;
     }
     if (!json_is_integer(version) || json_integer_value(version) != 1) {

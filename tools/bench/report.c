@@ -148,7 +148,7 @@ int bench_stage_page(const struct bench_call *call)
     if (report != NULL && conclude(devices) == 0) {
         status = bench_page_write(flags->html, report);
     } else {
-        fprintf(stderr, "clformer: out of memory for the page\n");
+        fprintf(stderr, "clformer: not enough host memory for the page\n");
     }
     json_decref(report);
     json_decref(devices);

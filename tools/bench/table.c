@@ -19,7 +19,7 @@ static int is_of(const json_t *row, struct variant variant)
     return same(row, "precision", variant.precision) && same(row, "gemm", variant.gemm);
 }
 
-/* Lists the variants in the order in which they were measured. Returns their number. */
+/* Lists the variants in the order in which they were measured. Returns the count. */
 static int list_variants(struct variant *variants, const json_t *rows)
 {
     int count = 0;

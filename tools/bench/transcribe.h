@@ -11,7 +11,8 @@ struct transcribe_case {
     int batch, beam;
     struct clf_transcriber *transcriber;
     struct clf_audio **audios; /* (batch) */
-    long long tokens; /* tokens of all segments of a call, or generated tokens if their number is forced */
+    /* tokens in all segments of a call, or all generated tokens if the flags force their number */
+    long long tokens;
     struct clf__failure failure;
 };
 

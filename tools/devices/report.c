@@ -266,7 +266,7 @@ int report_devices(const struct clf_device_list *list)
                                bench_machine(), "kernel_modules", list_modules(), "without",
                                without != NULL ? without : "", "devices", devices);
     if (report == NULL) {
-        fprintf(stderr, "clformer: out of memory for the report\n");
+        fprintf(stderr, "clformer: not enough host memory for the report\n");
         return EXIT_FAILED;
     }
     json_dumpf(report, stdout, JSON_INDENT(1));

@@ -34,13 +34,13 @@ static const struct setting settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings, NATIVE_FUSED = 0, NATIVE_BATCHED, CLBLAST_BATCHED };
 
-/* Numbers of finished checks and of all checks; a check is counted in every setting in which it runs. */
+/* Counts of finished checks and of all checks; a check is counted in every setting in which it runs. */
 struct count {
     int done, all;
     struct progress progress;
 };
 
-/* Numbers of checks and failures of one kernel variant. variant_failed counts checks that depend only on the
+/* Counts of checks and failures of one kernel variant. variant_failed counts checks that depend only on the
  * variant. */
 struct outcome {
     int is_offered;

@@ -12,7 +12,7 @@ void *trial_array(struct trial *trial, size_t count, size_t size)
     int capacity = (int)(sizeof trial->arrays / sizeof *trial->arrays);
     void *array = trial->array_count < capacity ? calloc(count > 0 ? count : 1, size) : NULL;
     if (array == NULL) {
-        fprintf(stderr, "clformer: out of memory for the self-test\n");
+        fprintf(stderr, "clformer: not enough host memory for the self-test\n");
         exit(EXIT_FAILED);
     }
     trial->arrays[trial->array_count++] = array;

@@ -23,7 +23,7 @@ clf_status access_log_open(struct access_log **out, const char *path, int is_jso
 {
     struct access_log *log = *out = calloc(1, sizeof *log);
     if (log == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the access log");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the access log");
     }
     log->path = path;
     log->is_json = is_json;

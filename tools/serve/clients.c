@@ -59,7 +59,7 @@ static clf_status add_key(struct clients *clients, char *line, const char *path,
         int capacity = 2 * clients->capacity + 16;
         struct key *grown = realloc(clients->keys, (size_t)capacity * sizeof *grown);
         if (grown == NULL) {
-            return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d keys", capacity);
+            return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for %d keys", capacity);
         }
         clients->keys = grown;
         clients->capacity = capacity;
@@ -98,7 +98,8 @@ clf_status clients_create(struct clients **out, const char *path, int needs_key,
 {
     struct clients *clients = *out = calloc(1, sizeof *clients);
     if (clients == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the counts of %d clients", MOST_CLIENTS);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the counts of %d clients",
+                         MOST_CLIENTS);
     }
     clients->needs_key = needs_key;
     clients->per_minute = per_minute;

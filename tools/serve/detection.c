@@ -10,7 +10,7 @@
 
 enum { READ_BYTES = 1 << 16 /* only the beginning of the texts is examined */ };
 
-/* Detects the languages of all texts together; returns their number. */
+/* Detects the languages of all texts together; returns the count. */
 static int detect(struct detected_language out[DETECTOR_LANGUAGES], const json_t *texts)
 {
     char *bytes = malloc(READ_BYTES);

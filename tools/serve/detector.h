@@ -13,7 +13,7 @@ struct detected_language {
 
 /* Returns 0 if the program was built without CLD2. */
 int detector_exists(void);
-/* Finds the languages of a text, the most frequent one first. Returns their number; 0: unknown. */
+/* Finds the languages of a text, the most frequent one first. Returns the count; 0: unknown. */
 int detector_find(struct detected_language out[DETECTOR_LANGUAGES], const char *text, size_t size);
 
 #endif

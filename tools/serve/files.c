@@ -30,7 +30,7 @@ clf_status files_create(struct files **out)
 {
     struct files *files = *out = calloc(1, sizeof *files);
     if (files == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d files", FILES_MOST);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for %d files", FILES_MOST);
     }
     pthread_mutex_init(&files->lock, NULL);
     return CLF_OK;

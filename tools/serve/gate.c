@@ -16,7 +16,7 @@ struct waiter {
 
 struct gate {
     pthread_mutex_t lock;   /* guards the members below */
-    pthread_cond_t changed; /* work has ended, or the first waiter is another one */
+    pthread_cond_t changed; /* work has ended, or the first waiter has changed */
     int64_t most, work;
     struct waiter *first, **end;
     int waiting;
@@ -27,7 +27,7 @@ clf_status gate_create(struct gate **out, int64_t most, int most_requests)
 {
     struct gate *gate = *out = calloc(1, sizeof *gate);
     if (gate == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the queue of requests");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the queue of requests");
     }
     gate->most = most;
     gate->most_requests = most_requests;

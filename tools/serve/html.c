@@ -111,7 +111,7 @@ clf_status html_read(struct html **out, const json_t *documents, size_t most, co
     if (!is_ok) {
         html_free(html);
         *out = NULL;
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the HTML of a request");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the HTML in a request");
     }
     return CLF_OK;
 }

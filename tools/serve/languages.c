@@ -184,7 +184,7 @@ clf_status languages_find(struct languages *out, const struct clf_model *model,
     int own = clf__tokenizer_languages(model->tokenizer), is_given = *pair->source != '\0';
     *out = (struct languages){.model = model, .items = calloc((size_t)own + 2, sizeof *out->items)};
     if (out->items == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d languages", own);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for %d languages", own);
     }
     const char *source = model->tokenizer->source_language, *target = model->tokenizer->target_language;
     int is_named = source != NULL && target != NULL; /* as in a package of Argos Translate */

@@ -33,7 +33,7 @@ clf_status metrics_create(struct metrics **out)
 {
     *out = calloc(1, sizeof **out);
     if (*out == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the metrics");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the metrics");
     }
     pthread_mutex_init(&(*out)->lock, NULL);
     return CLF_OK;

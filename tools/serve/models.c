@@ -66,7 +66,7 @@ clf_status models_parse(struct served_models *out, const struct flags *flags)
     int count = flags->models.count;
     *out = (struct served_models){.items = calloc((size_t)count, sizeof *out->items)};
     if (out->items == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d models", count);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for %d models", count);
     }
     for (; out->count < count; out->count++) {
         struct served_model *model = &out->items[out->count];
@@ -93,7 +93,7 @@ static clf_status load(struct served_model *model, const struct setup *devices)
 {
     model->loaded = calloc((size_t)devices->count, sizeof(struct clf_model *));
     if (model->loaded == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d models", devices->count);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for %d models", devices->count);
     }
     CLF__TRY(clf_models_load(model->loaded, devices->devices, devices->count, model->folder,
                              &model->flags.model_options));

@@ -31,7 +31,7 @@ clf_status pool_create(struct translations_pool **out, struct clf_engine *engine
         free(entries);
         free(pool);
         *out = NULL;
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d translators", callers);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for %d translators", callers);
     }
     *pool = (struct translations_pool){
         .engine = engine, .options = options, .entries = entries, .count = callers};

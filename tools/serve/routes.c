@@ -40,7 +40,7 @@ static clf_status collect(struct routes *routes)
     }
     all->items = calloc(most + 1, sizeof *all->items);
     if (all->items == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %zu languages", most);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for %zu languages", most);
     }
     for (int i = 0; i < routes->models->count; i++) {
         const struct languages *languages = &routes->models->items[i].languages;
@@ -64,7 +64,8 @@ static clf_status match(struct routes *routes)
     routes->own = calloc(models * count + 1, sizeof(struct language *));
     routes->last = calloc(count * count + 1, sizeof *routes->last);
     if (routes->own == NULL || routes->last == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the routes between %zu languages", count);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the routes between %zu languages",
+                         count);
     }
     for (size_t i = 0; i < models; i++) {
         for (size_t j = 0; j < count; j++) {
@@ -114,7 +115,7 @@ clf_status routes_create(struct routes **out, const struct served_models *models
 {
     struct routes *routes = *out = calloc(1, sizeof *routes);
     if (routes == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the routes between languages");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the routes between languages");
     }
     routes->models = models;
     CLF__TRY(collect(routes));

@@ -259,7 +259,7 @@ clf_status server_start(struct server **out, int listening, struct service *serv
     struct server *server = *out = calloc(1, sizeof *server);
     if (server == NULL) {
         close(listening);
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the server");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the server");
     }
     server->service = service;
     server->options = *options;

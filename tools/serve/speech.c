@@ -75,7 +75,7 @@ clf_status speech_models_add(struct speech_models **models, const char *name, st
         if (added != NULL) {
             free_model(added);
         }
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the speech models");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the speech models");
     }
     clf_status status = prepare(added);
     if (status != CLF_OK) {
@@ -260,7 +260,7 @@ clf_status speech_task_detect(struct speech_task *task, char **code, double *pro
     struct clf_audio *start = NULL;
     size_t count = 0;
     if (samples == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for a recording");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for a recording");
     }
     clf_status status = clf_audio_read(samples, &count, task->audio, SAMPLES);
     status = status == CLF_OK ? clf_audio_open_samples(&start, samples, count) : status;

@@ -134,7 +134,7 @@ static clf_status translate_lines(struct clf_translation **out, struct clf_trans
 
 static clf_status no_memory(void)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the texts of a request");
+    return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the texts of a request");
 }
 
 clf_status texts_translate_by(json_t **out, const json_t *array, struct clf_translator *translator)

@@ -61,7 +61,7 @@ static void take_part(int line, const char *text, size_t size, void *user)
 
 static clf_status no_memory(void)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for a request");
+    return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for a request");
 }
 
 /* Calls texts_translate_by() with a translator of the request's options. */

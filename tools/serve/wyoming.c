@@ -157,7 +157,7 @@ clf_status wyoming_start(struct wyoming **out, int listening, struct service *se
     struct wyoming *wyoming = *out = calloc(1, sizeof *wyoming);
     if (wyoming == NULL) {
         close(listening);
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the Wyoming server");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the Wyoming server");
     }
     const uint64_t most_wav = UINT32_MAX - HEADER_BYTES; /* its header has a 32-bit size */
     wyoming->service = service;

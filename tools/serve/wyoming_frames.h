@@ -32,7 +32,7 @@ struct wyoming_event {
  * no valid event. */
 int wyoming_read_event(struct wyoming_event *event, struct wyoming_stream *stream);
 void wyoming_event_free(struct wyoming_event *event);
-/* Reads at most `size` bytes, at least 1 of a payload; returns their number, 0 if the stream has ended. */
+/* Reads at most `size` bytes, at least 1 of a payload; returns the count, 0 if the stream has ended. */
 size_t wyoming_read_payload(struct wyoming_stream *stream, char *out, size_t size);
 
 /* Returns the bytes of an event, which the caller frees; NULL: out of memory. Releases `data`, which is an

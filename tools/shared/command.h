@@ -143,7 +143,7 @@ int flags_parse(struct flags *flags, int argc, char **argv, int takes, const cha
 /* Prints "  -d, --device DEVICE  meaning" with the meaning wrapped at word boundaries. `letter` may be 0 and
  * `value` NULL. */
 void help_print_flag(FILE *file, char letter, const char *name, const char *value, const char *meaning);
-/* Writes the word of choice number `index` of a flag. Returns 0 if there is no such choice. */
+/* Writes choice number `index` of a flag, as the user types it. Returns 0 if there is no such choice. */
 int flags_choice(char *word, size_t size, const char *name, int index);
 /* Calls `visit` for every flag that a verb takes, with its name and its value as text; stops at the first
  * failure. */

@@ -22,7 +22,7 @@ static int grow(void *pointer, size_t count, size_t size)
     memcpy(&old, pointer, sizeof old);
     grown = realloc(old, count * size);
     if (grown == NULL) {
-        fprintf(stderr, "clformer: out of memory for the input lines\n");
+        fprintf(stderr, "clformer: not enough host memory for the input lines\n");
         return EXIT_FAILED;
     }
     memcpy(pointer, &grown, sizeof grown);

@@ -52,7 +52,7 @@ static clf_status add_file(json_t *files, const char *name, const char *path)
                                (json_int_t)size, "checksum", digits);
     return json_array_append_new(files, object) == 0
                ? CLF_OK
-               : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the names of a model's files");
+               : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the names of a model's files");
 }
 
 static const char *last_name(const char *path)
@@ -110,7 +110,7 @@ static clf_status add_option(void *user, const char *name, const char *value)
     }
     return json_object_set_new(user, name, result_text(value, strlen(value))) == 0
                ? CLF_OK
-               : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the flags");
+               : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the flags");
 }
 
 clf_status made_of_describe(json_t **out, const char *verb, const struct flags *flags, int takes)
@@ -119,7 +119,7 @@ clf_status made_of_describe(json_t **out, const char *verb, const struct flags *
         json_pack("{s:s, s:s, s:[], s:{}}", "clformer", CLF_VERSION_STRING, "verb", verb, "model", "options");
     *out = NULL;
     if (object == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the record of an output");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the record of an output");
     }
     clf_status status = add_model(json_object_get(object, "model"), flags);
     if (status == CLF_OK) {

@@ -58,7 +58,7 @@ static void catch_stop(int i)
     sigaction(stops[i], &action, NULL);
 }
 
-/* Installs the handlers again. LLVM replaces them at its first compilation by a handler that deletes the
+/* Installs the handlers again. At its first compilation, LLVM replaces them with a handler that deletes the
  * files that LLVM is writing, which makes compilations fail. */
 static void catch_again(void)
 {

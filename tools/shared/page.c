@@ -52,7 +52,7 @@ int page_print_json(FILE *file, json_t *value)
     char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(value);
     if (text == NULL) {
-        fprintf(stderr, "clformer: out of memory for the page\n");
+        fprintf(stderr, "clformer: not enough host memory for the page\n");
         return EXIT_FAILED;
     }
     for (const char *c = text; *c != '\0'; c++) {

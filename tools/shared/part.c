@@ -66,7 +66,8 @@ static clf_status lock(int descriptor, const struct part *part)
     }
     /* The other run may have renamed the opened file before it released the lock. */
     if (fstat(descriptor, &own) != 0 || stat(part->path, &named) != 0 || own.st_ino != named.st_ino) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: another run has just finished this file; repeat the command",
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "%s: another run has just finished writing this file; repeat the command",
                          part->path);
     }
     return CLF_OK;
@@ -98,7 +99,7 @@ static clf_status open_file(struct part *part, int *is_new)
 
 static clf_status fail_memory(void)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the record of an output");
+    return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the record of an output");
 }
 
 static json_t *hash_array(const uint64_t *hashes, int count)
@@ -174,7 +175,7 @@ struct older {
 /* Reads the record if it exists; fails if a file with its name is not a record. */
 static clf_status read_older(struct older *out, const struct part *part)
 {
-    const char *const sentence = "%s: is not a record of clformer; move it, or choose another output";
+    const char *const sentence = "%s: is not a clformer record; move it, or choose another output";
     struct stat about;
     *out = (struct older){.bytes = 0};
     out->size = fstat(fileno(part->file), &about) == 0 ? (long long)about.st_size : 0;
@@ -219,14 +220,14 @@ static clf_status begin_anew(struct part *part, const struct older *older, const
     if (older->size > 0 && older->record.root == NULL) {
         return clf__fail(
             CLF_BAD_ARGUMENT,
-            "%s: is not an unfinished output of clformer, because %s does not exist; move it, or choose "
+            "%s: is not an unfinished clformer output, because %s does not exist; move it, or choose "
             "another output",
             part->path, part->record_path);
     }
     if (older->state.lines > 0) {
         clf__log(CLF_LOG_NOTICE,
-                 "%s: %lld lines of an earlier run are replaced; --resume would continue them", part->path,
-                 older->state.lines);
+                 "%s: %lld lines from an earlier run are replaced; use --resume to continue the earlier run",
+                 part->path, older->state.lines);
     }
     CLF__TRY(write_record(part, state, 0));
     return ftruncate(fileno(part->file), 0) == 0 ? CLF_OK : fail_to_write(part);

@@ -47,7 +47,7 @@ static int compare_windows(const struct window *windows, const struct flags *fla
     char **lines = strings_of(&windows[LINES]), **references = strings_of(&windows[REFERENCES]);
     int status = EXIT_FAILED;
     if (lines == NULL || references == NULL) {
-        fprintf(stderr, "clformer: out of memory for the lines\n");
+        fprintf(stderr, "clformer: not enough host memory for the lines\n");
     } else {
         status = compare((const char *const *)lines, (const char *const *)references, windows->count, flags);
     }

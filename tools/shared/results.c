@@ -134,7 +134,7 @@ json_t *result_translation(const struct clf_model *model, const struct clf_trans
 clf_status result_write(FILE *file, json_t *object)
 {
     if (object == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for a result as JSON");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for a result as JSON");
     }
     json_dumpf(object, file, JSON_COMPACT | JSON_REAL_PRECISION(9));
     putc('\n', file);

@@ -52,7 +52,7 @@ static clf_status load_models(struct setup *setup, const struct flags *flags)
 {
     setup->models = calloc((size_t)setup->count, sizeof(struct clf_model *));
     if (setup->models == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for %d models", setup->count);
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for %d models", setup->count);
     }
     CLF__TRY(
         clf_models_load(setup->models, setup->devices, setup->count, flags->model, &flags->model_options));

@@ -1,4 +1,4 @@
-/* The output for lines: standard output, a pipe, a device, or a file that is renamed when it is complete. */
+/* Line output: standard output, a pipe, a device, or a file that is renamed when it is complete. */
 #ifndef CLF_TOOLS_SINK_H
 #define CLF_TOOLS_SINK_H
 

@@ -131,7 +131,7 @@ static int take(struct line_buffer *buffer, int descriptor, spawn_line *function
     return count > 0;
 }
 
-/* Reads both outputs until their end; stops the process after the time limit or on an interrupt. */
+/* Reads both outputs until they end; stops the process after the time limit or on an interrupt. */
 static void follow(const struct spawn *spawn, struct spawn_end *end, pid_t child, int pipes[PIPES][2])
 {
     struct line_buffer buffers[PIPES] = {{NULL, 0, 0}};

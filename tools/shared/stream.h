@@ -51,7 +51,7 @@ int stream_join(struct stream *stream);
 /* Returns whether this rank reads the input and prints the output. */
 int stream_is_first(const struct stream *stream);
 
-/* Opens the devices and the model that the flags name, and processes the input until its end, an interrupt or
+/* Opens the devices and the model that the flags name, and processes the input until it ends, an interrupt or
  * a failure, which is reported. Ranks share the lines, and rank 0 prints the results in order. --verbose
  * prints the time of each stage and kernel.
  *

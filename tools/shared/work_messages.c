@@ -52,7 +52,8 @@ clf_status answers_restart(struct answers *answers)
     answers->count = 0;
     answers->size = answers->used = 0;
     answers->file = open_memstream(&answers->bytes, &answers->size);
-    return answers->file != NULL ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for results");
+    return answers->file != NULL ? CLF_OK
+                                 : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for results");
 }
 
 clf_status answers_add(struct answers *answers, clf_status status, const char *problem, struct line_cut cut)
@@ -67,7 +68,7 @@ clf_status answers_add(struct answers *answers, clf_status status, const char *p
         failed |= fflush(answers->file) != 0;
     }
     answers->used = answers->size;
-    return !failed ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for results");
+    return !failed ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for results");
 }
 
 void answers_free(struct answers *answers)

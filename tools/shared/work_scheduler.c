@@ -324,8 +324,9 @@ clf_status scheduler_window(struct scheduler *scheduler, const struct window *wi
         CLF__TRY(read_messages(scheduler, &has_come));
         CLF__TRY(clf__failure_again(&scheduler->failure));
         if (scheduler->said_bye > 0) { /* the rank had no memory for a failure message */
-            return clf__fail(CLF_OUT_OF_MEMORY,
-                             "another rank ended without answers; it is probably out of memory");
+            return clf__fail(
+                CLF_OUT_OF_MEMORY,
+                "another rank exited without returning its results; it probably ran out of memory");
         }
         if (signals_interrupted(NULL)) {
             return clf__fail(CLF_INTERRUPTED, "interrupted");

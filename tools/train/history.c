@@ -85,7 +85,7 @@ int history_add(struct train_history *history, json_t *line, const char *place)
     const json_t *update = json_object_get(line, "update");
     if (!json_is_integer(update) || json_integer_value(update) < 1 || json_object_get(line, "loss") == NULL) {
         fprintf(stderr,
-                "clformer: %s: has no \"update\" and \"loss\"; this is not a log of `clformer train`\n",
+                "clformer: %s: has no \"update\" or no \"loss\"; this is not a log from `clformer train`\n",
                 place);
         return EXIT_FAILED;
     }
@@ -104,7 +104,7 @@ int history_add(struct train_history *history, json_t *line, const char *place)
     };
     go_back(history, point.update);
     if (!append(history, &point) || !add_objects(history, line, point.update, point.epoch)) {
-        fprintf(stderr, "clformer: out of memory for the curves of %s\n", history->name);
+        fprintf(stderr, "clformer: not enough host memory for the curves of %s\n", history->name);
         return EXIT_FAILED;
     }
     return EXIT_DONE;
@@ -138,7 +138,7 @@ static struct train_history *find_run(struct reading *reading, const json_t *lin
     }
     struct train_history *runs = realloc(*reading->runs, ((size_t)*reading->count + 1) * sizeof *runs);
     if (runs == NULL) {
-        fprintf(stderr, "clformer: out of memory for the curves of %s\n", reading->path);
+        fprintf(stderr, "clformer: not enough host memory for the curves of %s\n", reading->path);
         return NULL;
     }
     *reading->runs = runs;
@@ -191,7 +191,7 @@ static int read_line(struct reading *reading, const char *text, size_t size, con
 {
     json_t *line;
     if (clf__json_parse(&line, text, size, place, line_limits) != CLF_OK) {
-        fprintf(stderr, "clformer: %s; this is not a log of `clformer train`\n", clf_last_error());
+        fprintf(stderr, "clformer: %s; this is not a log from `clformer train`\n", clf_last_error());
         return EXIT_FAILED;
     }
     int status = check_kept(reading, line, place);
@@ -212,12 +212,12 @@ static int read_lines(struct reading *reading, FILE *file, char **text)
          number++) {
         bytes += size;
         if (size == INPUT_NO_MEMORY) {
-            fprintf(stderr, "clformer: out of memory for the curves of %s\n", reading->path);
+            fprintf(stderr, "clformer: not enough host memory for the curves of %s\n", reading->path);
             status = EXIT_FAILED;
             break;
         }
         if (size < 0 || bytes > MOST_BYTES) {
-            fprintf(stderr, "clformer: %s, line %lld: %s; this is not a log of `clformer train`\n",
+            fprintf(stderr, "clformer: %s, line %lld: %s; this is not a log from `clformer train`\n",
                     reading->path, number,
                     size < 0 ? "has more than 16777216 bytes" : "the log exceeds 1 GiB at this line");
             status = EXIT_FAILED;

@@ -58,7 +58,7 @@ static void tell(struct job *job, json_t *line)
 {
     if (line == NULL) {
         terminal_clear(&job->terminal);
-        fprintf(stderr, "clformer: out of memory for the log\n");
+        fprintf(stderr, "clformer: not enough host memory for the log\n");
         job->failed = EXIT_FAILED;
         return;
     }

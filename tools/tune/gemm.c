@@ -64,7 +64,7 @@ static void add_side(struct tune_gemm *gemm, const struct clf__config *config, i
     add_shape(gemm, config->d_model, width);
 }
 
-/* Returns the numbers of rows for which the parameter makes a difference, terminated by 0. */
+/* Returns the row counts for which the parameter makes a difference, terminated by 0. */
 static const int *rows_of(enum clf__tunable tunable)
 {
     static const int any[] = {1, 8, 64, 256, MOST_ROWS, 0};
@@ -98,7 +98,7 @@ static float *random_values(size_t count)
 
 static clf_status no_memory(void)
 {
-    return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the matrices to measure");
+    return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the matrices to measure");
 }
 
 static clf_status make_weight(struct tune_gemm *gemm, struct shape *shape)

@@ -163,7 +163,7 @@ clf_status tune_measure(struct tune_result *results, const struct tune_work *wor
 {
     struct turns *turns = calloc(1, sizeof *turns);
     if (turns == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for measurements");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for measurements");
     }
     turns->work = work;
     turns->results = results;

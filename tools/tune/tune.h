@@ -19,7 +19,7 @@ const char *tune_fixed_by(const struct flags *flags, enum clf__tunable tunable);
 /* Returns the help text with the names. */
 const char *tune_help(void);
 
-/* candidates.c: lists the candidates of a numeric parameter, the default first; returns their number. */
+/* candidates.c: lists the candidates of a numeric parameter, the default first; returns the count. */
 int tune_candidates(int *out, enum clf__tunable tunable);
 /* Returns 1 if the current algorithms use a parameter. */
 int tune_makes_a_difference(const struct clf_device *device, const struct flags *flags,
@@ -36,7 +36,7 @@ struct tune_work {
     /* Returns 1 if two candidates run a case identically, so that it need not be measured. NULL: candidates
      * never do. */
     int (*is_alike)(void *context, int case_index, int value, int other);
-    /* Runs a case and waits for its end. */
+    /* Runs a case and waits for it to finish. */
     clf_status (*run)(void *context, int case_index);
     /* Sets *is_right to 1 if the results of the last run are correct. The first candidate runs first and is
      * the reference for the others. */

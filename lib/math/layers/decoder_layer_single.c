@@ -153,7 +153,7 @@ int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, i
            clf__weight_layout(tokens).precision == precision_of(layers);
 }
 
-/* Writes the macros, which are equal for all layers of a decoder. */
+/* Writes the macros, which are the same for all layers of a decoder. */
 static void write_defines(char *defines, size_t size, const struct clf__layer *layer,
                           struct clf__tensor memory)
 {
@@ -227,7 +227,7 @@ void clf__decoder_list_attentions(struct clf__attention_step_sizes *self, struct
     };
 }
 
-/* Lists the sizes and offsets that are equal for all layers. */
+/* Lists the sizes and offsets that are the same for all layers. */
 static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
                                                  const struct clf__workspace *workspace,
                                                  const struct clf__layer_call *call)

@@ -30,7 +30,7 @@ static int is_aligned(struct clf__tensor cache)
     return cache.stride % OCTET == 0;
 }
 
-/* The macros, which are equal for all layers of a decoder. */
+/* The macros, which are the same for all layers of a decoder. */
 struct persistent_defines {
     char text[160];
 };

@@ -88,9 +88,9 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
                                       const struct clf__workspace *workspace,
                                       const struct clf__layer_call *calls);
 
-/* Lists the arguments of both attentions of a step, which are equal for all layers, without splitting keys. A
- * row of q holds the queries, keys and values of self-attention, or the queries of cross-attention; y and q
- * start at offset 0. */
+/* Lists the arguments of both attentions of a step, which are the same for all layers, without splitting
+ * keys. A row of q holds the queries, keys and values of self-attention, or the queries of cross-attention; y
+ * and q start at offset 0. */
 void clf__decoder_list_attentions(struct clf__attention_step_sizes *self, struct clf__attention_sizes *cross,
                                   const struct clf__heads *heads,
                                   const struct clf__attention_history *history,

@@ -149,8 +149,8 @@ clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct cl
     CLF__TRY(clf__arena_reserve(arena, &persistent->work, CLF__F32, words, WORD / (int)sizeof(float),
                                 "the activations of a persistent launch"));
     int counters = CLF__ARRIVALS + rows * layers->mixer.attention.heads.count;
-    CLF__TRY(
-        clf__arena_reserve(arena, &persistent->arrivals, CLF__I32, 1, counters, "the arrivals of groups"));
+    CLF__TRY(clf__arena_reserve(arena, &persistent->arrivals, CLF__I32, 1, counters,
+                                "the barrier counters of a persistent launch"));
     return clf__arena_reserve(arena, &persistent->stages, CLF__I32, 1 + count * persistent->layer_stages,
                               CLF__STAGE_INTS, "the stages of a persistent launch");
 }

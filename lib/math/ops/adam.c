@@ -7,7 +7,7 @@
 #include "math/ops/operand.h"
 #include "runtime/device/caps.h"
 
-/* Elements that a group processes at a time (BLOCK in cl/training/adam.cl), and maximum numbers of groups. */
+/* Elements that a group processes at a time (BLOCK in cl/training/adam.cl), and maximum group counts. */
 enum { BLOCK = CLF__ADAM_BLOCK, MOST_CPU_GROUPS = 256, MOST_GPU_GROUPS = 4096 };
 
 static size_t blocks_of(size_t n)

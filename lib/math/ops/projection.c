@@ -89,7 +89,7 @@ clf_status clf__projection_scratch_reserve(struct clf__projection_scratch *scrat
     if (!fused) {
         return CLF_OK;
     }
-    int64_t lists = 0; /* the maximum over all numbers of rows, because fewer rows have more lists */
+    int64_t lists = 0; /* the maximum over all row counts, because fewer rows have more lists */
     for (int r = 1; r <= scratch->rows; r++) {
         int64_t count = (int64_t)r * share_of(arena->device, outputs, r).lists;
         lists = count > lists ? count : lists;

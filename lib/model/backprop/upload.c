@@ -71,7 +71,7 @@ static void take_cross(struct clf__sequence_ranges *out, struct clf__upload *upl
     clf__ranges_count(out, ranges, 0);
 }
 
-/* Returns the sources with their numbers of encoder rows. */
+/* Returns the sources with their encoder row counts. */
 static struct clf__sequences rows_of(const struct clf__training *training,
                                      const struct clf__sequences *sources)
 {

@@ -17,7 +17,7 @@ static struct clf__initial uniform(double bound)
     return (struct clf__initial){CLF__INITIAL_UNIFORM, (float)bound, -1};
 }
 
-/* Xavier initialisation based on the numbers of rows and columns (Glorot & Bengio 2010). */
+/* Xavier initialisation based on the number of rows and columns (Glorot & Bengio 2010). */
 static struct clf__initial xavier(const struct clf__shape *shape)
 {
     return uniform(sqrt(6.0 / ((double)shape->rows + shape->columns)));

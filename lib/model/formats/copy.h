@@ -1,4 +1,4 @@
-/* Copies files from a folder to a new folder of the same format. */
+/* Copies files from a folder to a new folder in the same format. */
 #ifndef CLF_FORMATS_COPY_H
 #define CLF_FORMATS_COPY_H
 

@@ -31,7 +31,7 @@ struct clf__format {
      * shortlist (*cut is unchanged if not set). NULL: the format has no shortlists. */
     clf_status (*find_shortlist)(char **out, struct clf__shortlist_cut *cut, const char *folder);
 
-    /* Conversion to a new folder of the same format */
+    /* Conversion to a new folder in the same format */
     const char *weights; /* name of the weights file in the new folder */
     /* Copies all files except the weights to the target folder, which exists. */
     clf_status (*copy_files)(const char *target, const char *folder,

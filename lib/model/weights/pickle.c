@@ -249,7 +249,7 @@ static clf_status load_long(struct clf__pickle_machine *machine, int none)
     const uint8_t *size = NULL;
     CLF__TRY(take(machine, &size, 1));
     return *size <= MAX_LONG_BYTES ? read_number(machine, *size, 1)
-                                   : clf__pickle_refuse(machine, "an integer of more than 64 bits");
+                                   : clf__pickle_refuse(machine, "an integer with more than 64 bits");
 }
 
 static clf_status load_text(struct clf__pickle_machine *machine, int length_bytes)

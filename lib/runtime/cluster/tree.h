@@ -20,7 +20,7 @@ struct clf__tree_leaves {
 /* Maximum number of nodes that make up a range of leaves. */
 enum { CLF__TREE_NODES = 128 };
 
-/* Lists the largest nodes that make up a range of leaves, from left to right; returns their number. */
+/* Lists the largest nodes that make up a range of leaves, from left to right; returns the count. */
 int clf__tree_nodes(struct clf__tree_node *nodes, struct clf__tree_leaves leaves);
 
 /* Returns whether b is the right half of a node whose left half is a. */

@@ -287,7 +287,7 @@ static clf_status fail_to_fit(const struct clf_device_list *list, const char *se
     clf_status status = list_devices(&there, &count, list, NULL, NULL);
     if (status == CLF_OK) {
         status = clf__fail(CLF_NO_DEVICE, "%s \"%s\"; available: %s%s; run `clformer devices`",
-                           is_list ? "one OpenCL device is expected instead of the list"
+                           is_list ? "expected a single OpenCL device instead of the list"
                                    : "no OpenCL device matches",
                            selector, there, list->silent);
     }

@@ -98,7 +98,7 @@ static clf_status check_file(struct header *header, const char *path, const char
                              const char *key)
 {
     if (size < sizeof *header || memcmp(bytes, magic, sizeof magic) != 0) {
-        return clf__fail(CLF_FORMAT, "%s: is not a compiled program of clformer", path);
+        return clf__fail(CLF_FORMAT, "%s: is not a program compiled by clformer", path);
     }
     memcpy(header, bytes, sizeof *header);
     size_t start = offsetof(struct header, key_size);
@@ -244,7 +244,7 @@ void clf__program_cache_tell(struct clf_device *device)
     }
     clf__free(made);
     clf__log(CLF_LOG_NOTICE,
-             "compiling kernels for device %s (this takes some seconds); they are cached for the next start",
+             "compiling kernels for device %s (this takes a few seconds); they are cached for the next start",
              device->label);
 }
 

@@ -23,7 +23,7 @@ static clf_status first_error(char **out, const char *log)
         clf__free(text);
         line += length + (line[length] == '\n');
     }
-    return clf__copy_string(out, *log ? "the driver's log names no error" : "the driver gave no log");
+    return clf__copy_string(out, *log ? "the driver's log contains no error" : "the driver returned no log");
 }
 
 static clf_status build_failed(const struct clf_device *device, const struct clf__program *program,

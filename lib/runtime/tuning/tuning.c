@@ -218,10 +218,11 @@ clf_status clf__tuning_write(const char *path, const struct clf_device_info *inf
                              const struct clf__tuning_file *file)
 {
     char *text = NULL;
-    CLF__TRY(clf__format(&text,
-                         "# Written by clformer tune, version %s. Delete lines, or the file, to go back.\n"
-                         "# device: %s, driver %s; %s\n",
-                         CLF_VERSION_STRING, info->name, info->driver, info->platform_name));
+    CLF__TRY(clf__format(
+        &text,
+        "# Written by clformer tune, version %s. Delete lines, or the file, to restore the defaults.\n"
+        "# device: %s, driver %s; %s\n",
+        CLF_VERSION_STRING, info->name, info->driver, info->platform_name));
     clf_status status = CLF_OK;
     for (int i = 0; status == CLF_OK && i < CLF__TUNABLE_COUNT; i++) {
         if (file->is_set[i]) {

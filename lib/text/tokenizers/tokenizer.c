@@ -265,7 +265,7 @@ int32_t clf__tokenizer_unknown(const struct clf__tokenizer *tokenizer)
     return tokenizer->target.unknown_id;
 }
 
-/* Fills list (count) with the tokens of the text and returns their number. */
+/* Fills list (count) with the tokens of the text and returns the count. */
 static clf_status choose_tokens(const struct clf__tokenizer *tokenizer, const char **list, int *chosen,
                                 const int32_t *ids, int count, const char *const *given, int is_tokenized)
 {

@@ -124,7 +124,7 @@ static void test_cut_tables(void **state)
     clf__free(model.data);
 }
 
-/* A model whose normalizer replaces an a by `bytes` letters. */
+/* A model whose normalizer replaces an a with `bytes` letters. */
 static struct bytes model_that_grows(size_t bytes, int field)
 {
     struct trie trie = make_chain(1, 0);

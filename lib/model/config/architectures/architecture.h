@@ -42,8 +42,9 @@ struct clf__architecture_default {
 /* A key of config.json that an architecture's folders rename, forbid or allow in addition to the common keys.
  */
 struct clf__architecture_key {
-    const char *ours, *theirs; /* canonical name; name in the architecture's folders, NULL: forbidden */
-    int is_optional;           /* may be missing, although other architectures require the key */
+    const char *ours;   /* canonical name */
+    const char *theirs; /* name in the architecture's folders, or NULL if the key is not allowed */
+    int is_optional;    /* may be missing, although other architectures require the key */
 };
 
 struct clf__architecture {

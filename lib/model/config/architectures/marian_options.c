@@ -108,10 +108,11 @@ static clf_status read_vocabularies(struct clf__config *config, const struct sou
     int *sizes[] = {&config->source_vocabulary, &config->target_vocabulary};
     const json_t *list = json_object_get(source->options, "dim-vocabs");
     if (json_array_size(list) != 2) {
-        return clf__fail(CLF_UNSUPPORTED,
-                         "%s: option \"dim-vocabs\" is not a list of two sizes, but only one source and one "
-                         "target are supported; use another model",
-                         source->path);
+        return clf__fail(
+            CLF_UNSUPPORTED,
+            "%s: option \"dim-vocabs\" is not a list of two sizes, one for the source and one for the "
+            "target; use another model",
+            source->path);
     }
     for (size_t i = 0; i < 2; i++) {
         const char *word = json_string_value(json_array_get(list, i));

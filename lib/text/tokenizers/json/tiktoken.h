@@ -15,7 +15,7 @@ clf_status clf__tiktoken_read(json_t **out, const char *path, int rows);
  * special token, are ranks. Returns CLF_FORMAT if this token, or the token of any byte, is missing. */
 struct clf__vocabulary;
 clf_status clf__tiktoken_of_vocabulary(json_t **out, const struct clf__vocabulary *vocabulary);
-/* Counts the tokens of a file; their number is the id of the first special token. */
+/* Counts the tokens in a file; the count is the id of the first special token. */
 clf_status clf__tiktoken_count(int *out, const char *path, int rows);
 
 #endif

@@ -25,9 +25,10 @@ struct clf__charsmap {
  * does not check. *out borrows the bytes. `path` is for error messages. */
 clf_status clf__charsmap_check(struct clf__charsmap *out, struct clf__span bytes, const char *path);
 
-/* Returns how many bytes of a text, up to a character boundary, normalise to at most *room bytes, and reduces
- * *room. Matches are counted at every byte, because SentencePiece may start one there. If a key ends within a
- * character, the rest of the character may triple in size, which is not counted. */
+/* Returns the size of a prefix of a text, up to a character boundary, that normalises to at most *room bytes;
+ * subtracts the normalised size from *room. Matches are counted at every byte, because
+ * SentencePiece may start one there. If a key ends within a character, the rest of the character may triple
+ * in size, which is not counted. */
 size_t clf__charsmap_fit(const struct clf__charsmap *map, const char *text, size_t size, size_t *room);
 
 /* Returns the replacement of the shortest key that a text begins with, NUL-terminated; NULL: none. */

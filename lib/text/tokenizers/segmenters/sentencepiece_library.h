@@ -27,9 +27,9 @@ clf_status clf__sentencepiece_pieces(const struct clf__sentencepiece *model, clf
 clf_status clf__sentencepiece_add_pieces(const struct clf__sentencepiece *model,
                                          struct clf__token_list *pieces, int skipped);
 
-/* Returns how many bytes of a text, up to a character boundary, the model can segment at once: SentencePiece
- * takes quadratic time on runs of unknown characters. Returns CLF_TEXT, naming the file, if the size is too
- * small to continue. */
+/* Sets *fit to the size of a prefix of a text, up to a character boundary, that the model can segment at
+ * once: SentencePiece takes quadratic time on runs of unknown characters. Returns CLF_TEXT, naming the file,
+ * if the size is too small to continue. */
 clf_status clf__sentencepiece_fit(const struct clf__sentencepiece *model, size_t *fit, const char *text,
                                   size_t size);
 

@@ -319,7 +319,7 @@ clf_status train(clf__sentencepiece_training *training)
         abandon(&thread);
     }
     if (job->is_stopped) {
-        return clf__fail(CLF_INTERRUPTED, "the training of the tokenizer was interrupted");
+        return clf__fail(CLF_INTERRUPTED, "tokenizer training was interrupted");
     }
     if (job->failure.status != CLF_OK) {
         return clf__failure_again(&job->failure);
