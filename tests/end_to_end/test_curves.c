@@ -304,7 +304,7 @@ static void test_bad_logs(void **state)
     (void)state;
     refuse_log("", "has no updates yet");
     refuse_log("{\"update\":1,\"loss\":2}\nnonsense\n", "log, line 2: ");
-    refuse_log("{\"update\":1}\n", "line 1: has no \"update\" and \"loss\"");
+    refuse_log("{\"update\":1}\n", "line 1: has no \"update\" or no \"loss\"");
     refuse_log("{\"update\":0,\"loss\":1}\n", "line 1");
     refuse_log("[1]\n", "line 1");
     refuse_log("{\"update\":1,\"loss\":[2],\"validation\":3,\"start\":\"x\"}\n{}\n", "line 2");

@@ -259,7 +259,9 @@ static void test_beginnings(void **state)
     result = run_clformer(lines, process_format("%s -o %s/out", call, folder));
     assert_output(result, "");
     assert_int_equal(
-        process_count(result.errors, "of an earlier run are replaced; --resume would continue them\n"), 1);
+        process_count(result.errors,
+                      "from an earlier run are replaced; use --resume to continue the earlier run\n"),
+        1);
     assert_string_equal(process_read(folder, "out", &size), whole.output);
     assert_false(exists(folder, "out.part") || exists(folder, "out.part.json"));
     folder = old_folder();

@@ -192,7 +192,8 @@ static void test_no_start(void **state)
     struct clf_line prefixes[] = {none, {"s3", 2}, none}, lines[] = {line, line, none};
     struct clf_translation *translations;
     assert_fails(clf_translate(&translations, translator, &line, 1), CLF_BAD_ARGUMENT,
-                 "given-start: does not define the decoder's start token; translate with a target prefix");
+                 "given-start: does not define the decoder's start token; pass it as the first token of a "
+                 "target prefix");
     struct clf_score *scores;
     assert_fails(clf_score(&scores, translator, &line, &line, 1), CLF_BAD_ARGUMENT,
                  "does not define the decoder's start");

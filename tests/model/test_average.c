@@ -253,7 +253,7 @@ static void test_what_differs(void **state)
         folders[0] = make_model(1, keys[i][0], keys[i][1]);
         folders[1] = make_model(1, keys[i][0], keys[i][2]);
         char wanted[64];
-        snprintf(wanted, sizeof wanted, "have different values of \"%s\"", keys[i][0]);
+        snprintf(wanted, sizeof wanted, "have different values for \"%s\"", keys[i][0]);
         assert_fails(clf_average(output, folders, 2, CLF_PRECISION_FP32), CLF_FORMAT, wanted);
         assert_non_null(strstr(clf_last_error(), folders[1]));
     }
