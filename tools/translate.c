@@ -39,7 +39,7 @@ static const char help[] =
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt < en.txt\n"
     "  ^C\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt --resume < en.txt\n\n"
-    "A multilingual model requires the languages, as codes of the model or as short codes:\n"
+    "A multilingual model requires the languages, as the model's codes or as short codes:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
 /* Returns the number of translations per line. */

@@ -8,7 +8,7 @@ KINDS = {"fp32": "float32", "int8": "int8"}
 
 
 def argos_folder(model, place, precision, venv_python, say):
-    """Returns the folder of the package in a folder of packages; creates it if missing."""
+    """Returns the package folder in a folder of packages; creates the folder if it is missing."""
     packages = place / f"argos-{precision}"
     folder = packages / "translate-fr_en-1_0"
     if (folder / "metadata.json").exists():

@@ -1,4 +1,4 @@
-/* The epilogue of a GEMM before its results are stored: y = activation(scale * product + bias) + residual. Include
+/* The GEMM epilogue, before the results are stored: y = activation(scale * product + bias) + residual. Include
  * file, not a program.
  *
  * Needs ACTIVATION, a value of enum clf__activation. y may be rounded for the next GEMM (result.cl). */

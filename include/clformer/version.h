@@ -1,4 +1,4 @@
-/* The version of the library. */
+/* The library version. */
 #ifndef CLFORMER_VERSION_H
 #define CLFORMER_VERSION_H
 
@@ -21,7 +21,7 @@ extern "C" {
 /* For comparisons: CLF_VERSION_NUMBER >= 10203 is version 1.2.3 or later. */
 #define CLF_VERSION_NUMBER (CLF_VERSION_MAJOR * 10000 + CLF_VERSION_MINOR * 100 + CLF_VERSION_PATCH)
 
-/** Returns the version of the library at run time, such as "0.1.0"; a constant string. */
+/** Returns the library version at run time, such as "0.1.0"; a constant string. */
 CLF_API const char *clf_version(void);
 
 /** Returns the same version as a number, to compare with CLF_VERSION_NUMBER. */

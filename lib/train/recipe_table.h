@@ -121,9 +121,9 @@ KEY(CLF__WHOLE_NUMBER, "average", "N", VALIDATION, average, 0, FEW, "0", FREE,
     "the final model is the mean of the last N validated checkpoints, except one of an unfinished epoch; "
     "0: the best checkpoint (0)")
 KEY(CLF__WHOLE_NUMBER, "beam", "N", VALIDATION, beam, 1, CLF__SEARCH_BEAMS_LIMIT, "1", FREE,
-    "beam size for the translations of a validation (1)")
+    "beam size for validation translations (1)")
 KEY(CLF__NUMBER, "length-penalty", "X", VALIDATION, length_penalty, -1000, 1000, "1", FREE,
-    "length penalty for the translations of a validation (1)")
+    "length penalty for validation translations (1)")
 KEY(CLF__WORD, "bleu", "13a|spaces|none", VALIDATION, bleu, 0, 0, "13a", FIXED,
     "tokenization of validation lines for BLEU; none: only the loss is computed (13a; spaces with tokens)")
 KEY(CLF__SWITCH, "lower-case", NULL, VALIDATION, lower_case, 0, 0, "false", FIXED,

@@ -54,7 +54,7 @@ static int report_op(void *user, const struct op_result *result)
                  add_rates(row, job, result) != EXIT_DONE;
     } else if (!failed) {
         const char *reason =
-            result->status == CLF_OK ? "the clock of the device measured no time" : clf_last_error();
+            result->status == CLF_OK ? "the device clock measured no time" : clf_last_error();
         failed = json_object_set_new(row, "error", result_text(reason, strlen(reason))) != 0;
         job->status = EXIT_FAILED;
     }

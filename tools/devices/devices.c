@@ -159,7 +159,7 @@ static int print_json(const struct clf_device_info *info, const struct clf_devic
         device != NULL ? trials_array(device) : json_null());
     clf__free(tuning);
     if (object == NULL) {
-        fprintf(stderr, "clformer: the strings of device %d are not valid UTF-8\n", info->index);
+        fprintf(stderr, "clformer: the strings reported by device %d are not valid UTF-8\n", info->index);
         return EXIT_FAILED;
     }
     json_dumpf(object, stdout, JSON_COMPACT);

@@ -213,7 +213,7 @@ const struct flag flag_table[] = {
     {"batch-tokens", 0, TAKES_LINES | TAKES_BENCH, FLAG_COUNT, FIELD(batch_tokens), "N",
      "maximum number of source tokens per batch; 0: chosen for the device (0)"},
     {"source-language", 's', TAKES_LINES, FLAG_TEXT, FIELD(source_language), "CODE",
-     "source language of a multilingual model, as a code of the model or a short code (model default)"},
+     "source language of a multilingual model, as one of the model's codes or a short code (model default)"},
     {"target-language", 't', TAKES_LINES, FLAG_TEXT, FIELD(target_language), "CODE",
      "target language; `clformer inspect` lists the codes (model default)"},
     {"task", 0, TAKES_LINES, FLAG_TEXT, FIELD(task), "NAME",

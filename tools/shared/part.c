@@ -169,7 +169,7 @@ static int read_hash(uint64_t *out, const json_t *value)
 struct older {
     struct clf__json record; /* root NULL: no record */
     struct part_state state;
-    long long bytes, size; /* recorded size and size of the file */
+    long long bytes, size; /* recorded size and file size */
 };
 
 /* Reads the record if it exists; fails if a file with its name is not a record. */

@@ -26,8 +26,8 @@ static int find_token(int32_t *out, const struct clf_model *model, const char *f
         id = clf_model_token_id(model, token);
     }
     if (id < 0 || clf_model_token(model, id) == NULL) {
-        return report_wrong_call("--%s: \"%s\" is not a token or id of the target vocabulary of the model",
-                                 flag, token);
+        return report_wrong_call("--%s: \"%s\" is not a token or id in the model's target vocabulary", flag,
+                                 token);
     }
     *out = id;
     return -1;

@@ -9,7 +9,7 @@ static const char help[] =
     "\n"
     "Trains a model from parallel text: two files with one sentence per line, or one file with a tab\n"
     "between source and target. FOLDER becomes a model for `clformer translate`: config.json,\n"
-    "model.safetensors and the files of the tokenizer. recipe.json in it records all options, and\n"
+    "model.safetensors and the tokenizer files. recipe.json in it records all options, and\n"
     "checkpoints/ the state of the run. Ctrl-C saves a checkpoint; the same command resumes an\n"
     "interrupted run from its last checkpoint. The defaults of the options are the values of the preset.\n"
     "\n"

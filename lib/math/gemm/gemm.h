@@ -95,7 +95,7 @@ enum clf__activation { CLF__IDENTITY, CLF__RELU, CLF__GELU_ERF, CLF__GELU_TANH, 
 /* Returns the build option "-DACTIVATION=<kind>"; NULL for an unknown kind. */
 const char *clf__activation_define(enum clf__activation kind);
 
-/* The epilogue of a GEMM: y = activation(scale * (x Wᵀ) + bias) + residual. Start from CLF__EPILOGUE_NONE.
+/* The GEMM epilogue: y = activation(scale * (x Wᵀ) + bias) + residual. Start from CLF__EPILOGUE_NONE.
  * Native kernels fuse the epilogue; after CLBlast a separate kernel applies it. */
 struct clf__epilogue {
     float scale;

@@ -1,4 +1,4 @@
-/* Pointwise activation functions that are not in the epilogue of a GEMM. */
+/* Pointwise activation functions that are not in the GEMM epilogue. */
 #ifndef CLF_OPS_ACTIVATION_H
 #define CLF_OPS_ACTIVATION_H
 

@@ -1,5 +1,5 @@
 /* Model files of openai/whisper (load_model() in whisper/__init__.py). The tokenizer belongs to that program
- * and must be copied to the folder of the model file. */
+ * and must be copied to the folder that contains the model file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static clf_status open_weights(struct clf__weights **out, const char *path)
 
 /* --- The tokenizer's file --- */
 
-/* Returns the folder of the model file; the caller frees *out. */
+/* Returns the folder that contains the model file; the caller frees *out. */
 static clf_status folder_of(char **out, const char *path)
 {
     const char *stroke = strrchr(path, '/');

@@ -59,7 +59,7 @@ void clf__framing_clear(struct clf__framing *framing);
 /* Returns the number of ids around a source; a source with no other ids is empty. */
 int clf__framing_count(const struct clf__framing *framing);
 
-/* Return the number of languages, and the code of a language. */
+/* Return the number of languages, and a language code. */
 int clf__tokenizer_languages(const struct clf__tokenizer *tokenizer);
 const char *clf__tokenizer_language(const struct clf__tokenizer *tokenizer, int index);
 /* Returns the source language of the folder, or NULL. */
