@@ -1,5 +1,5 @@
-/* An engine: one model on one or several devices, shared by the translators of any number of threads. Jobs:
- * translations that run while the program does something else. */
+/* An engine: one model on one or several devices, shared by the translators or transcribers of any number of
+ * threads. Jobs: translations and transcriptions that run while the program does something else. */
 #ifndef CLFORMER_ENGINE_H
 #define CLFORMER_ENGINE_H
 
@@ -11,14 +11,15 @@ extern "C" {
 
 /* An engine owns the device memory for one batch per device. The lines of all calls share the batches: a line
  * joins between two decoding steps and leaves when it is finished, and its result does not depend on the
- * other lines. Lines with different options can be in one batch. */
+ * other lines. Lines with different options can be in one batch. The same holds for the windows of recordings
+ * (transcriber.h). */
 struct clf_engine;
 
 /* Engine options; start from clf_engine_options_init(). */
 struct clf_engine_options {
-    size_t size;      /* size of this struct, see clformer.h */
-    int batch_tokens; /* maximum source tokens in a batch; 0: chosen for the device and the model */
-    int reserved;
+    size_t size;       /* size of this struct, see clformer.h */
+    int batch_tokens;  /* maximum source tokens in a batch; 0: chosen for the device and the model */
+    int batch_windows; /* maximum windows of recordings in a batch; 0: chosen for the device and the model */
     /* Bytes of device memory that keep encoded sources, so that a line that occurs again is not encoded
      * again. 0: 1/64 of the free memory, at most 64 MiB and 4096 tokens; negative: none. Recordings are
      * always encoded, and a translator without a shared engine encodes every line. */
@@ -47,7 +48,8 @@ static inline void clf_engine_options_init(struct clf_engine_options *options)
 CLF_API clf_status clf_engine_create(struct clf_engine **out, struct clf_model *const *models, int count,
                                      const struct clf_engine_options *options);
 
-/** Frees an engine; NULL is ignored. An engine that has translators is not freed and a warning is logged. */
+/** Frees an engine; NULL is ignored. An engine that has translators or transcribers is not freed and a
+ * warning is logged. */
 CLF_API void clf_engine_free(struct clf_engine *engine);
 
 /**
@@ -63,23 +65,25 @@ CLF_API void clf_engine_free(struct clf_engine *engine);
 CLF_API clf_status clf_translator_create_shared(struct clf_translator **out, struct clf_engine *engine,
                                                 const struct clf_translate_options *options);
 
-/* A job: a call like clf_translate() or clf_score() that is submitted and runs in the background. The first
- * job of an engine starts threads: one for each device, and the callback thread, which calls the callbacks of
- * all jobs, one after another. A job therefore makes progress whether or not a thread waits for it. The
- * threads end when the engine is freed, or the translator if it does not share an engine.
+/* A job: a call like clf_translate(), clf_score() or clf_transcribe() that is submitted and runs in the
+ * background. The first job of an engine starts threads: one for each device, and the callback thread, which
+ * calls the callbacks of all jobs, one after another. A job therefore makes progress whether or not a thread
+ * waits for it. The threads end when the engine is freed, or the translator if it does not share an engine. A
+ * job of clf_transcribe_submit() has its own thread instead, on which its callbacks run.
  *
  * Any thread may use a job until it is freed. Callbacks of jobs may submit, poll, cancel, take and free jobs;
  * functions that would wait fail in a callback with CLF_BAD_ARGUMENT: clf_job_wait() for a job that is not
- * over, and all calls that translate or score with the engine. A slow callback delays other callbacks, but no
- * line. */
+ * over, and all calls that translate or score with the engine. A slow callback delays other callbacks of the
+ * callback thread, but no line. */
 struct clf_job;
 
 /* Job options; start from clf_job_options_init(). */
 struct clf_job_options {
     size_t size;                     /* size of this struct, see clformer.h */
     const struct clf_line *prefixes; /* (count) as for clf_translate_prefixed(); NULL: no prefixes */
-    /* Called once, on the callback thread, when the job has its results or has failed, unless it was freed
-     * before; may take the results and free the job. Can be called before clf_translate_submit() returns. */
+    /* Called once, on the thread of the callbacks, when the job has its results or has failed, unless it was
+     * freed before; may take the results and free the job. Can be called before clf_translate_submit()
+     * returns. */
     void (*finished)(struct clf_job *job, void *payload);
     /* Last argument of `finished`. If not NULL, also the last argument of the hooks of the translator's
      * options for this job. A hook does not free its own job, but may cancel it. */
@@ -132,7 +136,8 @@ CLF_API clf_status clf_score_submit(struct clf_job **out, struct clf_translator 
  *
  * @param job the job.
  * @param lines receives the number of finished lines, counted from the first: those that options.translated
- * was or would be called with. Pairs to score all finish at the end. May be NULL.
+ * was or would be called with. Pairs to score all finish at the end. For a transcription, the number of
+ * finished segments. May be NULL.
  */
 CLF_API int clf_job_poll(struct clf_job *job, int *lines);
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <clformer/audio.h>
+#include <clformer/engine.h>
 #include <clformer/inspect.h>
 #include <clformer/model.h>
 #include <clformer/status.h>
@@ -14,9 +15,11 @@
 extern "C" {
 #endif
 
-/* A transcriber: a Whisper model plus device memory for decoding. One call at a time may use it: while a call
- * runs, a call from another thread or from a callback returns CLF_BAD_ARGUMENT. Each thread creates its own
- * transcriber; transcribers may share a model. */
+/* A transcriber: the options of transcriptions with a Whisper model, and its own engine or a shared one
+ * (engine.h). Any number of threads may use a transcriber at a time. The windows of all recordings on an
+ * engine share the batches of the encoder and of the decoder: a window joins between two decoding steps and
+ * leaves when it is finished. With native GEMM, its result has the same bits as that of the recording alone.
+ * A call from one of the transcriber's own callbacks returns CLF_BAD_ARGUMENT. */
 struct clf_transcriber;
 
 /* A word with adjacent punctuation and its start and end in seconds. */
@@ -88,7 +91,7 @@ struct clf_transcribe_options {
     void *payload; /* last argument of the callbacks */
     /* 1: segments have words with times, and the next window begins at the end of the last word. */
     int word_timestamps;
-    int reserved; /* 0 */
+    clf_priority priority; /* which windows the device takes first, of the windows that wait */
     /* Above 0 (requires word_timestamps): a segment is removed if its words look like a hallucination and
      * silences longer than this many seconds surround it. Default 0: all segments are kept. */
     double hallucination_silence_threshold;
@@ -113,8 +116,8 @@ struct clf_transcribe_options {
                                   tokens; -1 means the ids of non-speech symbols. NULL: -1. If
                                   suppressed_count is 0, nothing is suppressed, not even special tokens */
     int suppressed_count;
-    int batch; /* default 1: number of recordings that clf_transcribe_several() decodes in one batch; at most
-                  64 */
+    int batch; /* default 1: number of recordings that clf_transcribe_several() transcribes at a time, and of
+                  windows in a batch of a transcriber without a shared engine; at most 64 */
     int carry_initial_prompt; /* 1: initial_prompt is part of the prompt of every window */
 };
 
@@ -140,7 +143,22 @@ static inline void clf_transcribe_options_init(struct clf_transcribe_options *op
 CLF_API clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model *model,
                                           const struct clf_transcribe_options *options);
 
-/** Frees a transcriber; NULL is ignored. */
+/**
+ * Creates a transcriber that shares an engine. It holds only options, so a program may create one for each
+ * set of options, or for each recording.
+ *
+ * @param out receives the transcriber; free it with clf_transcriber_free() before the engine.
+ * @param engine an engine over a Whisper model; borrowed until the transcriber is freed. If it has several
+ *     devices, each window is decoded on one of them.
+ * @param options copied, as for clf_transcriber_create(). If they need more memory per window than earlier
+ *     options, the engine allocates it when no window is in a batch.
+ * @return the errors of clf_transcriber_create().
+ */
+CLF_API clf_status clf_transcriber_create_shared(struct clf_transcriber **out, struct clf_engine *engine,
+                                                 const struct clf_transcribe_options *options);
+
+/** Frees a transcriber; NULL is ignored. A transcriber with running calls or jobs is not freed and a warning
+ * is logged. */
 CLF_API void clf_transcriber_free(struct clf_transcriber *transcriber);
 
 /**
@@ -151,11 +169,37 @@ CLF_API void clf_transcriber_free(struct clf_transcriber *transcriber);
  * @param transcriber the transcriber.
  * @param audio the recording, borrowed for the call; its read position afterwards is unspecified.
  * @return the errors of clf_audio_read(); CLF_INTERRUPTED; CLF_TEXT for a prompt or prefix that is not UTF-8
- *         or too long; CLF_BAD_ARGUMENT for a NULL pointer or a transcriber in use. Segments may already have
- *         been passed to options.segment before a failure.
+ *         or too long; CLF_BAD_ARGUMENT for a NULL pointer or a call from a callback. Segments may already
+ *         have been passed to options.segment before a failure.
  */
 CLF_API clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
                                   struct clf_audio *audio);
+
+/**
+ * Submits a recording to transcribe, as clf_translate_submit() does for lines (engine.h). The result is that
+ * of clf_transcribe(). The job has its own thread, which reads the recording and calls the callbacks of the
+ * transcriber's options and `finished`: a slow callback delays only its own job.
+ *
+ * @param out receives the job; free it with clf_job_free() before the transcriber.
+ * @param transcriber borrowed until the job is freed.
+ * @param audio the recording, borrowed until the job is over, after which its read position is unspecified.
+ * @param options copied; prefixes must be NULL. If payload is not NULL, it is also the last argument of the
+ *     callbacks of the transcriber's options for this job. NULL for the defaults.
+ * @return CLF_BAD_ARGUMENT for a NULL pointer; CLF_OUT_OF_MEMORY also if no thread can be started.
+ */
+CLF_API clf_status clf_transcribe_submit(struct clf_job **out, struct clf_transcriber *transcriber,
+                                         struct clf_audio *audio, const struct clf_job_options *options);
+
+/**
+ * Takes the transcript of a job that is over, or in its `finished`.
+ *
+ * @param out receives the transcript; free it with clf_transcript_free().
+ * @param job a job of clf_transcribe_submit().
+ * @return the errors of clf_transcribe(), with the message of the job's failure in clf_last_error();
+ *         CLF_INTERRUPTED for a job that was cancelled; CLF_BAD_ARGUMENT for a job that is not over or of
+ *         another kind, or whose transcript was taken.
+ */
+CLF_API clf_status clf_job_take_transcript(struct clf_transcript **out, struct clf_job *job);
 
 /* Recordings for batched transcription, identified by their index from 0; start from clf_recordings_init().
  */
@@ -185,13 +229,13 @@ static inline void clf_recordings_init(struct clf_recordings *recordings)
 }
 
 /**
- * Transcribes recordings in batches of up to options.batch recordings: one window of each recording is
- * decoded at a time. With native GEMM, results are bit-identical to clf_transcribe().
+ * Transcribes recordings, up to options.batch at a time: one window of each recording is decoded at a time.
+ * With native GEMM, results are bit-identical to clf_transcribe().
  *
  * @param transcriber the transcriber.
  * @param recordings the recordings and callbacks; borrowed for the call.
  * @return CLF_OK even if recordings failed, which `done` reports; CLF_BAD_ARGUMENT for a negative count, a
- *         missing callback or a transcriber in use; CLF_INTERRUPTED or another error that ended the whole
+ *         missing callback or a call from a callback; CLF_INTERRUPTED or another error that ended the whole
  *         call: `done` is then called for all opened recordings, and the others are not opened.
  */
 CLF_API clf_status clf_transcribe_several(struct clf_transcriber *transcriber,

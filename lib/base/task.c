@@ -13,3 +13,14 @@ void clf__task_wait(struct clf__task *task)
         task->is_running = 0;
     }
 }
+
+int clf__task_begin_detached(void *(*function)(void *), void *argument)
+{
+    pthread_t thread;
+    pthread_attr_t detached;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    int is_running = pthread_create(&thread, &detached, function, argument) == 0;
+    pthread_attr_destroy(&detached);
+    return is_running;
+}

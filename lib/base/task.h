@@ -16,4 +16,8 @@ int clf__task_begin(struct clf__task *task, void *(*function)(void *), void *arg
 /* Waits for the function, if it was started. */
 void clf__task_wait(struct clf__task *task);
 
+/* Starts function(argument) on a thread that nobody waits for; returns 0 without running it if no thread is
+ * available. */
+int clf__task_begin_detached(void *(*function)(void *), void *argument);
+
 #endif

@@ -1,4 +1,4 @@
-/* Runs a lane: admits units, runs a step of all active lines, and finishes lines. */
+/* Runs a lane: admits units, runs a step of all lines and windows under search, and finishes units. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -6,19 +6,33 @@
 
 /* The next work of a lane. */
 struct turn {
-    int count;                  /* lines to admit, in lane->chosen and lane->slots */
-    int starts_job;             /* one of the lines is the first of its job */
+    int lines;                  /* to admit, in lane->chosen and lane->slots */
+    int windows;                /* to admit, in lane->windows.chosen and .chosen_slots */
+    int64_t tokens;             /* of the lines under search and to admit */
+    int starts_job;             /* one of the units is the first of its job */
     struct clf__unit *task;     /* a task to run */
-    struct clf__unit *unserved; /* a line that needs another session, which is created first */
+    struct clf__unit *unserved; /* a unit that needs another session, which is created first */
 };
 
-/* Removes the lines of cancelled jobs. */
+static int count_units(const struct turn *turn)
+{
+    return turn->lines + turn->windows;
+}
+
+/* Removes the lines and windows of cancelled jobs. */
 static void drop_cancelled(struct clf__lane *lane)
 {
     for (int slot = 0; lane->units != NULL && slot < lane->max_lines; slot++) {
         struct clf__unit *unit = lane->units[slot];
         if (unit != NULL && unit->job->is_cancelled) {
             clf__lane_remove(lane, slot);
+            clf__queue_return(unit);
+        }
+    }
+    for (int slot = 0; slot < lane->windows.slots; slot++) {
+        struct clf__unit *unit = lane->windows.units[slot];
+        if (unit != NULL && unit->job->is_cancelled) {
+            clf__windows_remove(&lane->windows, slot);
             clf__queue_return(unit);
         }
     }
@@ -35,59 +49,84 @@ static int reserve(struct clf__lane *lane, const struct clf__unit *unit, int fro
                : -1;
 }
 
-/* Reserves free slots for as many waiting lines as fit. If the next line needs another session, no line is
- * admitted until the search of all lines has finished. An empty lane is first filled with lines that its
- * session can serve. */
-static void choose_lines(struct turn *turn, struct clf_engine *engine, struct clf__lane *lane)
+/* Chooses a line or a window if there is a free slot. */
+static int choose_unit(struct turn *turn, struct clf__lane *lane, struct clf__unit *unit)
 {
-    int64_t tokens = lane->searched_tokens;
-    for (int slot = -1;;) {
-        struct clf__unit *unit = clf__queue_next(engine, lane, turn->count > 0 && lane->searched == 0);
+    struct clf__windows *windows = &lane->windows;
+    if (unit->window != NULL) {
+        int last = turn->windows > 0 ? windows->chosen_slots[turn->windows - 1] : -1;
+        int slot = clf__windows_free_slot(windows, last + 1);
+        if (slot == windows->slots) {
+            return 0;
+        }
+        windows->chosen_slots[turn->windows] = slot;
+        windows->chosen[turn->windows++] = unit;
+        return 1;
+    }
+    int slot = reserve(lane, unit, turn->lines > 0 ? lane->slots[turn->lines - 1] + 1 : 0, turn->tokens);
+    if (slot < 0) {
+        return 0;
+    }
+    lane->slots[turn->lines] = slot;
+    lane->chosen[turn->lines++] = unit;
+    turn->tokens += unit->cost;
+    return 1;
+}
+
+/* Chooses as many waiting units as there are free slots. If the next unit needs another session, no unit is
+ * admitted until all searches have finished. An empty lane is first filled with units that its sessions can
+ * serve. */
+static void choose_units(struct turn *turn, struct clf_engine *engine, struct clf__lane *lane)
+{
+    int is_empty = clf__lane_searched(lane) == 0;
+    turn->tokens = lane->searched_tokens;
+    for (;;) {
+        struct clf__unit *unit = clf__queue_next(engine, lane, count_units(turn) > 0 && is_empty);
         if (unit == NULL || unit->job->run != NULL) {
-            turn->task = turn->count == 0 ? unit : NULL;
+            turn->task = count_units(turn) == 0 ? unit : NULL;
             return;
         }
         if (!clf__unit_is_served(unit, lane)) {
-            turn->unserved = lane->searched == 0 ? unit : NULL;
+            turn->unserved = is_empty ? unit : NULL;
             return;
         }
-        slot = reserve(lane, unit, slot + 1, tokens);
-        if (slot < 0) {
+        if (!choose_unit(turn, lane, unit)) {
             return;
         }
         turn->starts_job |= unit->job->held + unit->job->done == 0;
         clf__queue_hold(unit, lane);
-        lane->slots[turn->count] = slot;
-        lane->chosen[turn->count++] = unit;
-        tokens += unit->cost;
     }
 }
 
-/* Returns the chosen lines, as if none had been taken. */
+/* Returns the chosen units, as if none had been taken. */
 static void give_back(struct turn *turn, struct clf__lane *lane, int overtakings)
 {
-    for (int i = 0; i < turn->count; i++) {
+    for (int i = 0; i < turn->lines; i++) {
         clf__lane_unreserve(lane, lane->slots[i]);
         clf__queue_return(lane->chosen[i]);
     }
-    turn->count = 0;
+    for (int i = 0; i < turn->windows; i++) {
+        clf__queue_return(lane->windows.chosen[i]);
+    }
+    turn->lines = turn->windows = 0;
     lane->engine->overtakings = overtakings;
 }
 
-/* Lines are admitted in groups, once they are a quarter of the active lines: each call of the encoder
+/* Units are admitted in groups, once they are a quarter of the units under search: each call of the encoder
  * reads all of its weights, and a step with three quarters of its rows is almost as efficient. The first
- * lines of a job wait for at most MOST_WAITED_STEPS steps; the last lines in the queue do not wait. */
+ * units of a job wait for at most MOST_WAITED_STEPS steps; the last units in the queue do not wait. */
 static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
 {
     enum { MOST_WAITED_STEPS = 6 };
     struct turn turn = {0};
-    if (lane->searched > 0 && lane->waited_steps == 0 && lane->seen_arrivals == engine->arrivals &&
-        lane->seen_searched == lane->searched) {
+    int searched = clf__lane_searched(lane);
+    if (searched > 0 && lane->waited_steps == 0 && lane->seen_arrivals == engine->arrivals &&
+        lane->seen_searched == searched) {
         return turn; /* nothing has changed since the last attempt */
     }
     int overtakings = engine->overtakings;
-    choose_lines(&turn, engine, lane);
-    int is_few = 3 * turn.count < lane->searched;
+    choose_units(&turn, engine, lane);
+    int is_few = 3 * count_units(&turn) < searched;
     if (is_few && (turn.starts_job ? lane->waited_steps < MOST_WAITED_STEPS : !clf__queue_is_empty(engine))) {
         lane->waited_steps += turn.starts_job;
         give_back(&turn, lane, overtakings);
@@ -101,13 +140,16 @@ static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
         clf__queue_hold(turn.unserved, lane); /* its job must not end during the work */
     }
     lane->seen_arrivals = engine->arrivals;
-    lane->seen_searched = lane->searched + turn.count;
+    lane->seen_searched = searched + count_units(&turn);
     return turn;
 }
 
 static clf_status enlarge(const struct clf_engine *engine, struct clf__lane *lane,
                           const struct clf__unit *unit)
 {
+    if (unit->window != NULL) {
+        return clf__windows_fit(lane, unit->window->capacity, engine->batch_windows);
+    }
     const struct clf__capacity *needed = &unit->settings->capacity;
     if (!clf__capacity_covers(&lane->capacity, needed)) {
         CLF__TRY(clf__lane_fit(lane, needed, engine->batch_tokens));
@@ -116,12 +158,13 @@ static clf_status enlarge(const struct clf_engine *engine, struct clf__lane *lan
     return clf__lane_prepare(lane);
 }
 
-/* Creates a session that serves a line in addition to earlier ones. If it does not fit in the memory of the
- * device, the line's job ends and the lane keeps its sizes; a device that has not served any line yet has
+/* Creates a session that serves a unit in addition to earlier ones. If it does not fit in the memory of the
+ * device, the unit's job ends and the lane keeps its sizes; a device that has not served any unit yet has
  * failed. */
 static clf_status serve(struct clf_engine *engine, struct clf__lane *lane, const struct clf__unit *unit)
 {
     struct clf__capacity capacity = lane->capacity;
+    struct clf__window_capacity window_capacity = lane->windows.capacity;
     int tokens = lane->batch_tokens, lines = lane->max_lines, length = lane->source_length;
     clf_status status = enlarge(engine, lane, unit);
     if (status == CLF_OK) {
@@ -131,11 +174,15 @@ static clf_status serve(struct clf_engine *engine, struct clf__lane *lane, const
         return status;
     }
     struct clf__failure failure = clf__failure_keep(status);
-    clf__lane_release(lane);
-    lane->capacity = capacity;
-    lane->batch_tokens = tokens;
-    lane->max_lines = lines;
-    lane->source_length = length;
+    if (unit->window != NULL) {
+        lane->windows.capacity = window_capacity;
+    } else {
+        clf__lane_release(lane);
+        lane->capacity = capacity;
+        lane->batch_tokens = tokens;
+        lane->max_lines = lines;
+        lane->source_length = length;
+    }
     pthread_mutex_lock(&engine->lock);
     clf__job_cancel(unit->job, &failure);
     pthread_mutex_unlock(&engine->lock);
@@ -195,7 +242,17 @@ static clf_status finish_lines(struct clf_engine *engine, struct clf__lane *lane
     }
 }
 
-/* Does the work of one turn; called without holding the lock. */
+static clf_status finish_windows(struct clf_engine *engine, struct clf__lane *lane)
+{
+    struct clf__unit *unit;
+    do {
+        CLF__TRY(clf__windows_take(lane, &unit));
+        CLF__TRY(unit != NULL ? end_unit(engine, unit, CLF_OK) : CLF_OK);
+    } while (unit != NULL);
+    return CLF_OK;
+}
+
+/* Does the work of a turn, without the lock. */
 static clf_status work(struct clf_engine *engine, struct clf__lane *lane, const struct turn *turn)
 {
     if (turn->task != NULL) {
@@ -205,13 +262,29 @@ static clf_status work(struct clf_engine *engine, struct clf__lane *lane, const 
     if (turn->unserved != NULL) {
         return serve(engine, lane, turn->unserved);
     }
-    CLF__TRY(turn->count > 0 ? clf__lane_add(lane, turn->count) : CLF_OK);
+    CLF__TRY(turn->lines > 0 ? clf__lane_add(lane, turn->lines) : CLF_OK);
+    CLF__TRY(turn->windows > 0 ? clf__windows_add(lane, turn->windows) : CLF_OK);
+    if (lane->windows.searched > 0) {
+        CLF__TRY(clf__windows_step(lane));
+        CLF__TRY(finish_windows(engine, lane));
+    }
     if (lane->searched == 0) {
         return CLF_OK;
     }
     CLF__TRY(clf__lane_step(lane));
     CLF__TRY(stream_lines(lane));
     return finish_lines(engine, lane);
+}
+
+/* Returns a unit under search of a lane that has failed. */
+static void return_unit(struct clf__unit *unit, int goes_on, const struct clf__failure *failure)
+{
+    if (unit != NULL && !goes_on) {
+        clf__job_cancel(unit->job, failure);
+    }
+    if (unit != NULL) {
+        clf__queue_return(unit);
+    }
 }
 
 /* Ends the jobs of all units on a lane that has failed. If other devices work, they take the units over. */
@@ -227,13 +300,10 @@ static void fail(struct clf_engine *engine, struct clf__lane *lane, const struct
         clf__job_cancel(turn->unserved->job, failure);
     }
     for (int slot = 0; lane->units != NULL && slot < lane->max_lines; slot++) {
-        struct clf__unit *unit = lane->units[slot];
-        if (unit != NULL) {
-            if (!goes_on) {
-                clf__job_cancel(unit->job, failure);
-            }
-            clf__queue_return(unit);
-        }
+        return_unit(lane->units[slot], goes_on, failure);
+    }
+    for (int slot = 0; slot < lane->windows.slots; slot++) {
+        return_unit(lane->windows.units[slot], goes_on, failure);
     }
     clf__lane_clear(lane);
     for (struct clf__job *job = engine->first; job != NULL && is_lost; job = job->next) {
@@ -349,7 +419,8 @@ void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct c
         drop_cancelled(lane);
         struct turn turn = choose(engine, lane);
         is_ready = turn.unserved != NULL; /* the next turn admits the line */
-        if (turn.count > 0 || turn.task != NULL || turn.unserved != NULL || lane->searched > 0) {
+        if (count_units(&turn) > 0 || turn.task != NULL || turn.unserved != NULL ||
+            clf__lane_searched(lane) > 0) {
             run_turn(engine, lane, &turn);
         } else if (engine->first == NULL) {
             pthread_cond_wait(&engine->work, &engine->lock);

@@ -68,6 +68,7 @@ clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *
     pthread_mutex_init(&engine->frames_lock, NULL);
     clf__condition_init(&engine->work);
     clf__condition_init(&engine->service.news);
+    clf__condition_init(&engine->threads_ended);
     clf_status status = clf__allocate(&engine->lanes, (size_t)count, sizeof *engine->lanes);
     if (status == CLF_OK) {
         status = clf__allocate(&engine->tasks, (size_t)count, sizeof *engine->tasks);
@@ -92,6 +93,9 @@ void clf__engine_free(struct clf_engine *engine)
     engine->stops = 1;
     pthread_cond_broadcast(&engine->work);
     pthread_cond_broadcast(&engine->service.news);
+    while (engine->threads > 0) {
+        pthread_cond_wait(&engine->threads_ended, &engine->lock);
+    }
     pthread_mutex_unlock(&engine->lock);
     clf__task_wait(&engine->service.task);
     for (int i = 0; i < engine->count; i++) {
@@ -103,6 +107,7 @@ void clf__engine_free(struct clf_engine *engine)
     clf__free(engine->tasks);
     pthread_cond_destroy(&engine->work);
     pthread_cond_destroy(&engine->service.news);
+    pthread_cond_destroy(&engine->threads_ended);
     pthread_mutex_destroy(&engine->frames_lock);
     pthread_mutex_destroy(&engine->lock);
     clf__free(engine);
@@ -121,6 +126,35 @@ clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity
     }
     pthread_mutex_unlock(&engine->lock);
     return status;
+}
+
+clf_status clf__engine_fit_windows(struct clf_engine *engine, const struct clf__window_capacity *capacity)
+{
+    clf_status status = CLF_OK;
+    pthread_mutex_lock(&engine->lock);
+    for (int i = 0; i < engine->count && status == CLF_OK; i++) {
+        struct clf__lane *lane = &engine->lanes[i];
+        if (!lane->has_windows && !lane->is_lost) {
+            status = clf__windows_fit(lane, capacity, engine->batch_windows);
+            lane->has_windows = status == CLF_OK;
+        }
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}
+
+struct clf__window_maker *clf__engine_window_maker(struct clf_engine *engine)
+{
+    struct clf__window_maker *maker = NULL;
+    pthread_mutex_lock(&engine->lock);
+    for (int i = 0; i < engine->count; i++) {
+        const struct clf__lane *lane = &engine->lanes[i];
+        if (lane->has_windows && (maker == NULL || !lane->is_lost)) {
+            maker = lane->windows.maker;
+        }
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return maker;
 }
 
 struct clf__lane_view clf__engine_batch(struct clf_engine *engine)

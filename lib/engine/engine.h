@@ -17,6 +17,7 @@ struct clf_engine {
     int count;
     int is_threaded;  /* each lane has a thread: several lanes, or jobs were started for the service thread */
     int batch_tokens; /* 0: chosen for each device and the options of the lines */
+    int batch_windows;   /* 0: chosen for each device and the options of the windows */
     int64_t cache_bytes; /* per lane; 0: chosen for each device; negative: no cache */
     pthread_mutex_t lock;
     pthread_cond_t work;              /* units wait, or the engine stops */
@@ -34,7 +35,9 @@ struct clf_engine {
         struct clf__job *first, *last; /* started jobs with news for their callbacks */
         int asked;                     /* started jobs whose hooks are called at regular intervals */
     } service;
-    atomic_int translators;               /* number of translators that share the engine */
+    int threads;                  /* that clf__engine_begin_thread() started and that have not ended */
+    pthread_cond_t threads_ended; /* `threads` has become 0 */
+    atomic_int sharers;           /* number of translators and transcribers that share the engine */
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     pthread_mutex_t frames_lock;
 };
@@ -46,6 +49,11 @@ void clf__engine_free(struct clf_engine *engine);
 
 /* Chooses the batches of all lanes that have none, for lines that need a capacity. */
 clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity *capacity);
+
+/* Creates the sessions for windows of this capacity on all lanes that have none. */
+clf_status clf__engine_fit_windows(struct clf_engine *engine, const struct clf__window_capacity *capacity);
+/* Returns the frame maker of a device that works; after clf__engine_fit_windows(). */
+struct clf__window_maker *clf__engine_window_maker(struct clf_engine *engine);
 
 /* Returns the smallest batch of the lanes whose devices work. */
 struct clf__lane_view clf__engine_batch(struct clf_engine *engine);
@@ -60,8 +68,11 @@ typedef clf_status clf__unit_run(void *context, struct clf__lane *lane, struct c
 struct clf__job {
     struct clf__unit *units; /* (count) */
     int count;
-    /* NULL: the units are lines to search. */
+    /* NULL: the units are lines or windows to search. */
     clf__unit_run *run;
+    /* Called on the waiting thread for each unit before its first search and after each search; sets *again
+     * if the unit has another search to do. NULL: each unit has one search. */
+    clf_status (*returned)(void *context, struct clf__unit *unit, int *again);
     /* Called on the waiting thread when all units before `to` are done; units before `from` were passed
      * earlier. NULL: not called. */
     clf_status (*passed)(void *context, int from, int to);
@@ -87,6 +98,7 @@ struct clf__job {
     int held, done;   /* units */
     uint64_t turn;    /* engine->turns when the job was submitted or last had a unit taken */
     int passed_count; /* number of passed units */
+    struct clf__unit *returned_first, *returned_last; /* units that wait for `returned` */
     int is_cancelled;
     int is_retired; /* was removed from the engine */
     struct clf__failure failure;
@@ -112,6 +124,11 @@ clf_status clf__job_enter(struct clf_engine *engine, struct clf__job *job);
 void clf__job_end(struct clf__job *job);
 /* Makes a running job fail; the first failure counts. Needs the engine's lock. */
 void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure);
+
+/* Starts a thread for the job of a caller; its last call is clf__engine_end_thread(). Freeing the engine
+ * waits for these threads. */
+clf_status clf__engine_begin_thread(struct clf_engine *engine, void *(*run)(void *argument), void *argument);
+void clf__engine_end_thread(struct clf_engine *engine);
 
 /* Returns whether the calling thread is the service thread of an engine. */
 int clf__service_is_here(const struct clf_engine *engine);

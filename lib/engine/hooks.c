@@ -33,8 +33,29 @@ static void end_parts(struct clf__part_text *parts, const struct clf_translate_o
     }
 }
 
+/* Asks the owner of a job what each returned unit does next. */
+static clf_status pass_returned(struct clf__job *job)
+{
+    clf_status status = CLF_OK;
+    while (status == CLF_OK) {
+        int again = 0;
+        pthread_mutex_lock(&job->engine->lock);
+        struct clf__unit *unit = job->is_cancelled ? NULL : clf__queue_take_returned(job);
+        pthread_mutex_unlock(&job->engine->lock);
+        if (unit == NULL) {
+            return CLF_OK;
+        }
+        status = job->returned(job->context, unit, &again);
+        pthread_mutex_lock(&job->engine->lock);
+        clf__queue_renew(unit, again && status == CLF_OK);
+        pthread_mutex_unlock(&job->engine->lock);
+    }
+    return status;
+}
+
 clf_status clf__job_pass(struct clf__job *job)
 {
+    CLF__TRY(job->returned != NULL ? pass_returned(job) : CLF_OK);
     pthread_mutex_lock(&job->engine->lock);
     struct clf__part_text *parts = take_parts(job);
     int from = job->passed_count, to = job->is_cancelled ? from : count_finished(job);

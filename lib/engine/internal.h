@@ -32,8 +32,12 @@ int clf__queue_is_empty(const struct clf_engine *engine);
 void clf__queue_hold(struct clf__unit *unit, struct clf__lane *lane);
 /* Returns a held unit to its job; if the job is cancelled, the unit is done. */
 void clf__queue_return(struct clf__unit *unit);
-/* Marks a held unit as done. */
+/* Marks a held unit as done, or as returned to the owner of its job. */
 void clf__queue_finish(struct clf__unit *unit);
+/* Takes a unit that waits for its job's `returned`; NULL: there is none. */
+struct clf__unit *clf__queue_take_returned(struct clf__job *job);
+/* Lets a unit wait for its next search, or marks it as done. */
+void clf__queue_renew(struct clf__unit *unit, int again);
 
 /* Returns whether a lane may take a unit of this cost. Each lane's share of the remaining work is
  * proportional to its pace, so that all lanes finish together. An idle lane with the highest pace may always
@@ -57,7 +61,7 @@ clf_status clf__lanes_start(struct clf_engine *engine);
 /* Starts the service thread and the threads of the lanes. */
 clf_status clf__service_start(struct clf_engine *engine);
 
-/* Passes streamed text and finished units to the callbacks of a job, without holding the lock. */
+/* Passes streamed text, finished units and returned units to the callbacks of a job, without the lock. */
 clf_status clf__job_pass(struct clf__job *job);
 /* Calls all hooks of a job, without holding the lock. Returns a failure that ends the job. */
 clf_status clf__job_go_on(struct clf__job *job);

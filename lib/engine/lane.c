@@ -73,6 +73,7 @@ void clf__lane_release(struct clf__lane *lane)
 void clf__lane_free(struct clf__lane *lane)
 {
     clf__lane_release(lane);
+    clf__windows_free(&lane->windows);
     clf__cache_clear(&lane->cache);
     clf__session_free(lane->force_session);
     clf__session_free(lane->align_session);
@@ -298,6 +299,7 @@ void clf__lane_clear(struct clf__lane *lane)
     if (lane->session != NULL) {
         clf__session_release_all(lane->session);
     }
+    clf__windows_clear(&lane->windows);
     clf__cache_forget(&lane->cache);
     lane->searched = 0;
     lane->searched_tokens = 0;

@@ -8,6 +8,7 @@
 #include "engine/capacity.h"
 #include "engine/source.h"
 #include "engine/times.h"
+#include "engine/windows.h"
 
 struct clf__search;
 struct clf_engine;
@@ -36,14 +37,17 @@ struct clf__lane {
     struct clf__session_limits force_limits;
     struct clf__session *align_session; /* for alignments; created for the lengths that occur */
     struct clf__session_limits align_limits;
+    struct clf__windows windows; /* for speech */
     struct clf_stage_times times;
     /* Guarded by the engine's lock. */
     int has_thread;         /* its own */
+    int has_windows;        /* the session for windows was created */
     int is_driven;          /* a thread runs the lane */
     int is_lost;            /* its device failed, and other devices work */
-    uint64_t seen_arrivals; /* arrivals of the engine, and `searched`, at the last attempt to admit lines */
+    uint64_t seen_arrivals; /* arrivals of the engine, and units under search, at the last attempt to admit
+                               units */
     int seen_searched;
-    int waited_steps; /* steps since lines that begin a job were not admitted */
+    int waited_steps; /* steps since units that begin a job were not admitted */
     int64_t held;     /* cost of the units that the lane holds */
     struct clf__throughput pace;
     struct clf__lane_view {
@@ -51,6 +55,12 @@ struct clf__lane {
         int batch_tokens, max_lines;
     } view; /* copies after the last step, for other threads */
 };
+
+/* Returns the number of lines and windows under search. */
+static inline int clf__lane_searched(const struct clf__lane *lane)
+{
+    return lane->searched + lane->windows.searched;
+}
 
 /* Copies what other threads may read; needs the engine's lock. */
 void clf__lane_show(struct clf__lane *lane);
@@ -70,7 +80,7 @@ int clf__lane_serves(const struct clf__lane *lane, const struct clf__settings *s
 /* Creates the session for searches if it does not exist. */
 clf_status clf__lane_prepare(struct clf__lane *lane);
 
-/* Frees the session for searches. */
+/* Frees the session for searches over lines. */
 void clf__lane_release(struct clf__lane *lane);
 void clf__lane_free(struct clf__lane *lane);
 
@@ -93,7 +103,7 @@ clf_status clf__lane_take(struct clf__lane *lane, struct clf__unit **out);
 
 /* Removes the line in a slot from the search. */
 void clf__lane_remove(struct clf__lane *lane, int slot);
-/* Removes all lines, and forgets cached sources. */
+/* Removes all lines and windows, and forgets cached sources. */
 void clf__lane_clear(struct clf__lane *lane);
 
 /* Returns the text so far of the line in a slot, which the caller frees; NULL if there is none. */

@@ -18,10 +18,51 @@ void clf__job_notify(struct clf__job *job)
     }
 }
 
+/* Lists a unit for its job's `returned`. */
+static void give_to_owner(struct clf__unit *unit)
+{
+    struct clf__job *job = unit->job;
+    unit->state = CLF__UNIT_RETURNED;
+    unit->next_returned = NULL;
+    *(job->returned_last != NULL ? &job->returned_last->next_returned : &job->returned_first) = unit;
+    job->returned_last = unit;
+}
+
+struct clf__unit *clf__queue_take_returned(struct clf__job *job)
+{
+    struct clf__unit *unit = job->returned_first;
+    if (unit != NULL) {
+        job->returned_first = unit->next_returned;
+        job->returned_last = job->returned_first != NULL ? job->returned_last : NULL;
+    }
+    return unit;
+}
+
+void clf__queue_renew(struct clf__unit *unit, int again)
+{
+    struct clf__job *job = unit->job;
+    if (again && !job->is_cancelled) {
+        unit->state = CLF__UNIT_WAITS;
+        job->next_position = clf__min_int(job->next_position, unit->position);
+        job->engine->left += unit->cost;
+        job->engine->arrivals++;
+        pthread_cond_broadcast(&job->engine->work);
+    } else {
+        unit->state = CLF__UNIT_DONE;
+        job->done++;
+        clf__job_notify(job);
+    }
+}
+
 void clf__queue_add(struct clf_engine *engine, struct clf__job *job)
 {
     for (int i = 0; i < job->order_count; i++) {
-        engine->left += job->units[job->order[i]].cost;
+        struct clf__unit *unit = &job->units[job->order[i]];
+        if (job->returned != NULL) {
+            give_to_owner(unit);
+        } else {
+            engine->left += unit->cost;
+        }
     }
     job->previous = engine->last;
     *(engine->last != NULL ? &engine->last->next : &engine->first) = job;
@@ -60,7 +101,8 @@ static struct clf__unit *next_of(struct clf__job *job)
 
 int clf__unit_is_served(const struct clf__unit *unit, const struct clf__lane *lane)
 {
-    return clf__lane_serves(lane, unit->settings, unit->job->longest_source);
+    return unit->window != NULL ? clf__windows_serve(&lane->windows, unit->window)
+                                : clf__lane_serves(lane, unit->settings, unit->job->longest_source);
 }
 
 /* Compares jobs that have a waiting unit. */
@@ -146,8 +188,12 @@ void clf__queue_finish(struct clf__unit *unit)
     job->engine->left -= unit->cost;
     unit->lane->pace.done += unit->cost;
     leave(unit);
-    unit->state = CLF__UNIT_DONE;
-    job->done++;
+    if (job->returned != NULL) {
+        give_to_owner(unit);
+    } else {
+        unit->state = CLF__UNIT_DONE;
+        job->done++;
+    }
     clf__job_notify(job);
 }
 

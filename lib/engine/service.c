@@ -119,6 +119,23 @@ static void *run_service(void *argument)
     return NULL;
 }
 
+clf_status clf__engine_begin_thread(struct clf_engine *engine, void *(*run)(void *argument), void *argument)
+{
+    pthread_mutex_lock(&engine->lock);
+    int is_running = clf__task_begin_detached(run, argument);
+    engine->threads += is_running;
+    pthread_mutex_unlock(&engine->lock);
+    return is_running ? CLF_OK : clf__fail(CLF_OUT_OF_MEMORY, "cannot start a thread for a job");
+}
+
+void clf__engine_end_thread(struct clf_engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->threads--;
+    pthread_cond_broadcast(&engine->threads_ended);
+    pthread_mutex_unlock(&engine->lock);
+}
+
 int clf__service_is_here(const struct clf_engine *engine)
 {
     return served == engine;

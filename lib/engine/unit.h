@@ -1,4 +1,5 @@
-/* A unit of work of an engine: a line to search, or a task that a device runs at once. */
+/* A unit of work of an engine: a line or a window of speech under search, or a task that a device runs at
+ * once. */
 #ifndef CLF_ENGINE_UNIT_H
 #define CLF_ENGINE_UNIT_H
 
@@ -6,6 +7,7 @@
 
 struct clf__job;
 struct clf__lane;
+struct clf__window;
 
 /* An encoded source: ids or frames. */
 struct clf__source {
@@ -21,17 +23,20 @@ struct clf__streamed {
     size_t size;
 };
 
-enum clf__unit_state { CLF__UNIT_WAITS, CLF__UNIT_HELD, CLF__UNIT_DONE };
+/* A unit that has returned waits for its job's `returned`. */
+enum clf__unit_state { CLF__UNIT_WAITS, CLF__UNIT_HELD, CLF__UNIT_RETURNED, CLF__UNIT_DONE };
 
 struct clf__unit {
     struct clf__job *job;
     int number;   /* index in its job */
     int position; /* index in the order of its job */
-    int cost;     /* tokens; 0: nothing to do */
+    int cost;     /* tokens or frames; 0: nothing to do */
     /* Guarded by the engine's lock. */
     enum clf__unit_state state;
     struct clf__lane *lane; /* the lane that holds it */
-    /* For a line to search: */
+    struct clf__unit *next_returned;
+    struct clf__window *window; /* the window under search; NULL: none */
+    /* For a line under search: */
     const struct clf_line *line;
     struct clf__source source;
     struct clf__ids prefix; /* target prefix */

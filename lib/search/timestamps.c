@@ -30,6 +30,12 @@ void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *ru
     set_range(ranges, CLF__RANGE_TEXT, 0, rules->end_id);
     set_range(ranges, CLF__RANGE_SPECIAL, rules->end_id, begin);
     set_range(ranges, CLF__RANGE_TIMES, begin, rules->vocabulary);
+    if (rules->languages > 0) {
+        set_range(ranges, CLF__RANGE_TEXT, rules->start_id + 1, rules->start_id + 1 + rules->languages);
+        set_range(ranges, CLF__RANGE_SPECIAL, 0, 0);
+        set_range(ranges, CLF__RANGE_TIMES, 0, 0);
+        return;
+    }
     if (!rules->has_timestamps && rules->text_only) {
         set_range(ranges, CLF__RANGE_SPECIAL, 0, 0);
         set_range(ranges, CLF__RANGE_TIMES, 0, 0);

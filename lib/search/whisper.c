@@ -166,9 +166,10 @@ void clf__whisper_begin(struct clf__whisper *whisper, const struct clf__whisper_
     assert(count >= 1 && count <= whisper->limits.positions && slot < whisper->limits.slots);
     assert(rules->suppressed_first_count <= whisper->limits.banned);
     struct clf__whisper_window *search = &whisper->searches[slot];
-    int wanted = clf__whisper_wanted(whisper->limits.beams, rules->patience);
-    wanted = rules->temperature > 0 ? whisper->limits.samples : wanted;
-    assert(rules->temperature <= 0 || wanted > 0);
+    int is_drawn = rules->temperature > 0;
+    int wanted = is_drawn ? rules->samples : clf__whisper_wanted(rules->beams, rules->patience);
+    assert(is_drawn ? rules->samples <= whisper->limits.samples : rules->beams <= whisper->limits.beams);
+    assert(!is_drawn || wanted > 0);
     search->rules = rules;
     search->prompt = prompt;
     search->prompt_count = count;
@@ -186,16 +187,19 @@ void clf__whisper_begin(struct clf__whisper *whisper, const struct clf__whisper_
     assert(search->wanted <= whisper->limits.finished);
 }
 
-void clf__whisper_cancel(struct clf__whisper *whisper)
+void clf__whisper_remove(struct clf__whisper *whisper, int slot)
 {
-    for (int slot = 0; slot < whisper->limits.slots; slot++) {
-        whisper->searches[slot].rules = NULL;
-    }
+    whisper->searches[slot].rules = NULL;
 }
 
 static int is_under_way(const struct clf__whisper_window *search)
 {
     return search->rules != NULL && !search->is_over;
+}
+
+int clf__whisper_is_over(const struct clf__whisper *whisper, int slot)
+{
+    return !is_under_way(&whisper->searches[slot]);
 }
 
 /* Returns 1 if the step yields candidates: its token is the last token of the prompt or a later one. */
@@ -252,7 +256,7 @@ static void ask_for_draws(struct clf__whisper *whisper, const struct clf__whispe
 {
     const struct clf__whisper_rules *rules = search->rules;
     int first = hypothesis->count > 0 ? hypothesis->sample : 0;
-    int end = hypothesis->count > 0 ? first + 1 : whisper->limits.samples;
+    int end = hypothesis->count > 0 ? first + 1 : rules->samples;
     for (int sample = first; sample < end; sample++) {
         whisper->draws[whisper->step.draw_count++] = (struct clf__draw){
             .row = row,
@@ -391,7 +395,7 @@ struct clf__whisper_result clf__whisper_result(const struct clf__whisper *whispe
     if (search->is_not_finite) {
         return (struct clf__whisper_result){.is_not_finite = 1};
     }
-    int missing = (is_drawn ? whisper->limits.samples : whisper->limits.beams) - search->finished_count;
+    int missing = (is_drawn ? search->rules->samples : search->rules->beams) - search->finished_count;
     for (int i = 0; i < search->finished_count; i++) {
         best = better(search, best, &search->finished[i]);
     }

@@ -4,12 +4,12 @@
  * the model also draws the samples.
  *
  *     clf__whisper_create(&whisper, &limits)
- *     clf__whisper_begin(whisper, &rules, prompt, count, slot)   for each window
+ *     clf__whisper_begin(whisper, &rules, prompt, count, slot)   for each window, at any time between steps
  *     while ((step = clf__whisper_prepare(whisper)) != NULL) {
  *         the model fills the step
  *         clf__whisper_advance(whisper)
- *     }
- *     clf__whisper_result(whisper, slot) */
+ *         clf__whisper_result(whisper, slot)   for each window whose search is over
+ *     } */
 #ifndef CLF_SEARCH_WHISPER_H
 #define CLF_SEARCH_WHISPER_H
 
@@ -24,6 +24,9 @@ struct clf__whisper_rules {
     int32_t no_speech_id, start_id; /* start_id: the start token of the transcript */
     int has_timestamps;             /* the timestamp rules apply */
     int text_only; /* without timestamps: no special tokens (including the end token) and no timestamps */
+    /* Above 0, with the prompt start_id, beams and most_tokens 1: the only token is one of the languages, the
+     * ids after start_id. */
+    int languages;
     int first_timestamps;      /* number of timestamps allowed as the first token; 0: all */
     const int32_t *suppressed; /* never generated; ascending, without duplicates */
     int suppressed_count;
@@ -31,6 +34,8 @@ struct clf__whisper_rules {
                                         without duplicates */
     int suppressed_first_count;
     int most_tokens;       /* maximum number of generated tokens, including the end token */
+    int beams;             /* 1: greedy; at most limits.beams */
+    int samples;           /* number of samples if temperature is above 0; at most limits.samples */
     double patience;       /* the search ends with beams * patience finished hypotheses, rounded */
     double length_penalty; /* scores are divided by ((5 + length) / 6)^penalty; negative: by the length */
     double temperature;    /* 0: beam search; above 0: samples of softmax(logits / temperature) */
@@ -41,11 +46,11 @@ struct clf__whisper;
 
 enum { CLF__WHISPER_RANGES = 4 }; /* number of id ranges per row */
 
-/* Capacity of a search. */
+/* Capacity of a search. The result of a window does not depend on it. */
 struct clf__whisper_limits {
     int slots;     /* number of windows that are decoded concurrently */
-    int beams;     /* 1: greedy; < CLF__SEARCH_BEAMS_LIMIT */
-    int samples;   /* number of samples at temperatures above 0; 0: no sampling */
+    int beams;     /* maximum of rules.beams; < CLF__SEARCH_BEAMS_LIMIT */
+    int samples;   /* maximum of rules.samples; 0: no sampling */
     int positions; /* number of decoder positions */
     int wanted;    /* maximum of clf__whisper_wanted(); up to 1 for greedy search */
     int finished;  /* finished hypotheses: at least beams, beams * patience, and samples */
@@ -67,8 +72,10 @@ void clf__whisper_free(struct clf__whisper *whisper);
  * read. */
 void clf__whisper_begin(struct clf__whisper *whisper, const struct clf__whisper_rules *rules,
                         const int32_t *prompt, int count, int slot);
-/* Cancels all searches, for example after a failure. */
-void clf__whisper_cancel(struct clf__whisper *whisper);
+/* Ends the search of a slot, if there is one, without a result. */
+void clf__whisper_remove(struct clf__whisper *whisper, int slot);
+/* Returns 1 if a slot has no search that needs further steps. */
+int clf__whisper_is_over(const struct clf__whisper *whisper, int slot);
 /* Returns the next step for the model; NULL: all searches are finished. */
 struct clf__step *clf__whisper_prepare(struct clf__whisper *whisper);
 void clf__whisper_advance(struct clf__whisper *whisper);

@@ -50,7 +50,7 @@ static void turn(struct clf__whisper_window *search, int count)
 /* Moves ended candidates to the finished hypotheses; up to `beams` others continue. */
 static void choose(struct clf__whisper *whisper, struct clf__whisper_window *search)
 {
-    int beams = whisper->limits.beams, count = collect(whisper, search), kept = 0;
+    int beams = search->rules->beams, count = collect(whisper, search), kept = 0;
     for (int c = 0; c < count && kept < beams; c++) {
         const struct clf__whisper_candidate *one = &whisper->candidates[c];
         const struct clf__whisper_hypothesis *from = &search->running[one->row];

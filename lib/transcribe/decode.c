@@ -1,57 +1,10 @@
-/* Encodes the frames of a window and searches for its transcript. */
+/* The attempts to decode a window: their prompts, rules and results. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "transcribe/internal.h"
-
-clf_status clf__encode_windows(struct clf_transcriber *transcriber, int count)
-{
-    int first[CLF__MOST_RECORDINGS + 1];
-    for (int i = 0; i <= count; i++) {
-        first[i] = i * CLF__WINDOW_FRAMES;
-    }
-    struct clf__sequences windows = {.count = count, .first = first};
-    clf__session_release_all(transcriber->session);
-    return clf__session_start(transcriber->session, &windows);
-}
-
-clf_status clf__detect_language(int32_t *out, double *probability, struct clf_transcriber *transcriber)
-{
-    const struct clf__speech_tokens *tokens = &transcriber->tokens;
-    int32_t ranges[] = {tokens->start + 1, tokens->start + 1 + tokens->languages};
-    int32_t token = tokens->start, zero = 0, no_bans[2] = {0}, id, range_id;
-    float value, statistics[4], range_value, range_statistics[2];
-    struct clf__step step = {
-        .rows = 1,
-        .tokens = &token,
-        .positions = &zero,
-        .cache_rows = &zero,
-        .parents = &zero,
-        .slots = &zero,
-        .banned = no_bans,
-        .banned_offsets = no_bans,
-        .candidates = 1,
-        .ranges_each = 1,
-        .ranges = ranges,
-        .values = &value,
-        .ids = &id,
-        .statistics = statistics,
-        .range_values = &range_value,
-        .range_ids = &range_id,
-        .range_statistics = range_statistics,
-    };
-    CLF__TRY(clf__session_step(transcriber->session, &step));
-    if (isnan(statistics[3])) {
-        return clf__model_fail_not_finite(transcriber->model);
-    }
-    *out = range_id >= 0 ? range_id : ranges[0];
-    if (probability != NULL) {
-        *probability = exp(-(double)range_statistics[1]);
-    }
-    return CLF_OK;
-}
+#include "transcribe/transcription.h"
 
 /* Appends ids `first` to `end` - 1, clipped to the list. */
 static clf_status append(struct clf__ids *prompt, const struct clf__ids *ids, int first, int end)
@@ -126,9 +79,9 @@ static int count_first_timestamps(const struct clf_transcribe_options *options)
     return latest > 0 ? (int)lrint(latest / CLF__TIMESTAMP_STEP) + 1 : 0;
 }
 
-static struct clf__whisper_rules make_rules(const struct clf_transcriber *transcriber,
-                                            const struct clf__attempt *attempt)
+static struct clf__whisper_rules make_rules(const struct clf__transcription *work)
 {
+    const struct clf_transcriber *transcriber = work->transcriber;
     const struct clf__config *config = &transcriber->model->transformer->config;
     const struct clf__speech_tokens *tokens = &transcriber->tokens;
     const struct clf_transcribe_options *options = &transcriber->options;
@@ -146,54 +99,75 @@ static struct clf__whisper_rules make_rules(const struct clf_transcriber *transc
         .suppressed_first = transcriber->suppressed_first.data,
         .suppressed_first_count = transcriber->suppressed_first.count,
         .most_tokens = transcriber->most_tokens,
+        .beams = options->beam,
+        .samples = options->best_of,
         .patience = options->patience,
         .length_penalty = options->length_penalty,
-        .temperature = attempt->temperature,
-        .random_key = clf__draws_key(options->seed, attempt->window, attempt->number),
+        .temperature = work->attempt.temperature,
+        .random_key = clf__draws_key(options->seed, work->seek, work->attempt.number),
     };
 }
 
-clf_status clf__decode_begin(struct clf_transcriber *transcriber, const struct clf__attempt *attempt)
+clf_status clf__detection_begin(struct clf__transcription *work)
 {
-    struct clf__decoding *decoding = &transcriber->decodings[attempt->slot];
-    struct clf__ids *prompt = &decoding->prompt;
-    decoding->rules = make_rules(transcriber, attempt);
-    prompt->count = 0;
-    CLF__TRY(make_prompt(prompt, transcriber, attempt->language, attempt->previous));
-    clf__whisper_begin(transcriber->whisper, &decoding->rules, prompt->data, prompt->count, attempt->slot);
-    return CLF_OK;
+    const struct clf__speech_tokens *tokens = &work->transcriber->tokens;
+    struct clf__attempt *attempt = &work->attempt;
+    attempt->rules = (struct clf__whisper_rules){
+        .vocabulary = work->transcriber->model->transformer->config.target_vocabulary,
+        .end_id = tokens->end,
+        .timestamp_begin = tokens->timestamp_begin,
+        .no_speech_id = tokens->no_speech,
+        .start_id = tokens->start,
+        .languages = tokens->languages,
+        .most_tokens = 1,
+        .beams = 1,
+        .patience = 1,
+    };
+    attempt->prompt.count = 0;
+    return clf__ids_append(&attempt->prompt, tokens->start);
 }
 
-clf_status clf__decode_all(struct clf_transcriber *transcriber)
+clf_status clf__detection_end(struct clf__transcription *work, const struct clf__whisper_result *result)
 {
-    struct clf__step *step;
-    while ((step = clf__whisper_prepare(transcriber->whisper)) != NULL) {
-        CLF__TRY(clf__transcriber_go_on(transcriber));
-        CLF__TRY(clf__session_step(transcriber->session, step));
-        clf__whisper_advance(transcriber->whisper);
+    if (result->is_not_finite) {
+        return clf__model_fail_not_finite(work->transcriber->model);
+    }
+    work->language = result->count > 0 ? result->ids[0] : work->transcriber->tokens.start + 1;
+    if (work->probability != NULL) {
+        *work->probability = exp(result->log_probability);
     }
     return CLF_OK;
 }
 
-clf_status clf__decode_end(struct clf_transcriber *transcriber, const struct clf__attempt *attempt)
+clf_status clf__decode_begin(struct clf__transcription *work)
 {
-    struct clf__whisper_result result = clf__whisper_result(transcriber->whisper, attempt->slot);
+    struct clf__attempt *attempt = &work->attempt;
+    struct clf__ids previous = clf__transcription_previous(work);
+    attempt->temperature = clf__temperature(&work->transcriber->options, attempt->number);
+    attempt->rules = make_rules(work);
+    attempt->prompt.count = 0;
+    return make_prompt(&attempt->prompt, work->transcriber, work->language, &previous);
+}
+
+clf_status clf__decode_end(struct clf__transcription *work, const struct clf__whisper_result *result)
+{
+    struct clf_transcriber *transcriber = work->transcriber;
     char *text = NULL;
     size_t size;
-    if (result.ids == NULL) { /* all tokens are suppressed, even the end token */
-        *attempt->out = (struct clf__decoded){.has_failed = 1, .is_not_finite = result.is_not_finite};
+    if (result->ids == NULL) { /* all tokens are suppressed, even the end token */
+        work->decoded = (struct clf__decoded){.has_failed = 1, .is_not_finite = result->is_not_finite};
         return CLF_OK;
     }
-    transcriber->generated += result.count;
-    CLF__TRY(clf__speech_text(&text, &transcriber->tokens, transcriber->model->tokenizer, result.ids,
-                              result.count));
+    atomic_fetch_add(&transcriber->generated, result->count);
+    CLF__TRY(clf__speech_text(&text, &transcriber->tokens, transcriber->model->tokenizer, result->ids,
+                              result->count));
     const char *stripped = clf__speech_strip(&size, text);
-    *attempt->out = (struct clf__decoded){
-        .ids = result.ids,
-        .count = result.count,
-        .temperature = attempt->temperature,
-        .avg_logprob = result.log_probability / (result.count + 1),
-        .no_speech = result.no_speech,
+    work->decoded = (struct clf__decoded){
+        .ids = result->ids,
+        .count = result->count,
+        .temperature = work->attempt.temperature,
+        .avg_logprob = result->log_probability / (result->count + 1),
+        .no_speech = result->no_speech,
         .compression_ratio = clf__compression_ratio(stripped, size),
     };
     clf__free(text);

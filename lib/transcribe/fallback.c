@@ -1,6 +1,6 @@
 /* Temperature fallback: decodes a window again at a higher temperature if its text is repetitive or
  * improbable (openai/whisper, transcribe.py, decode_with_fallback()). */
-#include "transcribe/internal.h"
+#include "transcribe/transcription.h"
 
 /* Returns whether a window must be decoded at another temperature; silence is not decoded again. */
 static int needs_another(const struct clf_transcribe_options *options, const struct clf__decoded *decoded)
@@ -11,32 +11,44 @@ static int needs_another(const struct clf_transcribe_options *options, const str
     return (repeats || is_unsure) && !is_silent;
 }
 
-clf_status clf__decode_with_fallback(struct clf_transcriber *transcriber, struct clf__attempt *attempts,
-                                     int count)
+static clf_status load(void *context, struct clf__window_maker *maker, struct clf__tensor frames)
 {
-    const struct clf_transcribe_options *options = &transcriber->options;
-    int temperatures = clf__temperature_count(options), left = count;
-    clf__whisper_cancel(transcriber->whisper);
-    for (int i = 0; i < count; i++) {
-        attempts[i].is_over = 0;
+    struct clf__transcription *work = context;
+    struct clf_transcript *transcript = work->transcript;
+    work->attempt.number = 0;
+    while (transcript->count > work->first_segment) { /* cut before the device failed */
+        clf__segment_free(&transcript->segments[--transcript->count]);
     }
-    for (int number = 0; left > 0; number++) {
-        for (int i = 0; i < count; i++) {
-            if (!attempts[i].is_over) {
-                attempts[i].number = number;
-                attempts[i].temperature = clf__temperature(options, number);
-                CLF__TRY(clf__decode_begin(transcriber, &attempts[i]));
-            }
-        }
-        CLF__TRY(clf__decode_all(transcriber));
-        for (int i = 0; i < count; i++) {
-            if (!attempts[i].is_over) {
-                CLF__TRY(clf__decode_end(transcriber, &attempts[i]));
-                attempts[i].is_over = number + 1 == temperatures || attempts[i].out->has_failed ||
-                                      !needs_another(options, attempts[i].out);
-                left -= attempts[i].is_over;
-            }
-        }
-    }
+    return clf__window_maker_fill(maker, frames, &work->samples, work->size, work->windows.peak);
+}
+
+static clf_status begin(void *context, const struct clf__whisper_rules **rules,
+                        const struct clf__ids **prompt)
+{
+    struct clf__transcription *work = context;
+    CLF__TRY(clf__decode_begin(work));
+    *rules = &work->attempt.rules;
+    *prompt = &work->attempt.prompt;
     return CLF_OK;
 }
+
+static clf_status end(void *context, int *again, const struct clf__whisper_result *result)
+{
+    struct clf__transcription *work = context;
+    const struct clf_transcribe_options *options = &work->transcriber->options;
+    CLF__TRY(clf__decode_end(work, result));
+    work->attempt.number++;
+    *again = work->attempt.number < clf__temperature_count(options) && !work->decoded.has_failed &&
+             needs_another(options, &work->decoded);
+    return CLF_OK;
+}
+
+static clf_status leave(void *context, const struct clf__window_place *place)
+{
+    struct clf__transcription *work = context;
+    return work->decoded.has_failed || clf__transcription_is_silent(work)
+               ? CLF_OK
+               : clf__transcription_cut(work, place);
+}
+
+const struct clf__window_kind clf__window_decoding = {load, begin, end, leave};

@@ -150,7 +150,8 @@ static clf_status cut_whole(struct clf__transcription *work)
 }
 
 /* Finds the words of the window's segments, which start at index `first`. */
-static clf_status find_words(struct clf__transcription *work, int first)
+static clf_status find_words(struct clf__transcription *work, const struct clf__window_place *place,
+                             int first)
 {
     struct clf_transcript *transcript = work->transcript;
     const struct clf_transcribe_options *options = &work->transcriber->options;
@@ -170,8 +171,8 @@ static clf_status find_words(struct clf__transcription *work, int first)
         counts[i] = ids.count - before;
     }
     if (status == CLF_OK) {
-        status = clf__window_words(&words, work->transcriber, work->slot, work->language,
-                                   transcript->language, ids.data, ids.count, work->size);
+        status = clf__window_words(&words, work->transcriber, place, work->language, transcript->language,
+                                   ids.data, ids.count, work->size);
     }
     if (status == CLF_OK) {
         const char *prepend = options->prepend_punctuations, *append = options->append_punctuations;
@@ -200,10 +201,10 @@ static double words_end(const struct clf__transcription *work, int first)
     return transcript->segments[transcript->count - 1].end;
 }
 
-/* Adds words to the window's segments and sets the start of the next window from them; sets *again if the
- * window must be decoded again from another start. */
-static clf_status time_words(struct clf__transcription *work, int first, int64_t *seek, int *again)
+/* Adds words to the window's segments and sets the start of the next window from them, or `repeats`. */
+static clf_status time_words(struct clf__transcription *work, const struct clf__window_place *place)
 {
+    int first = work->first_segment;
     const struct clf_transcribe_options *options = &work->transcriber->options;
     struct clf_transcript *transcript = work->transcript;
     struct clf__window_times times = {
@@ -211,20 +212,20 @@ static clf_status time_words(struct clf__transcription *work, int first, int64_t
         .end = window_start(work) + (double)work->size / CLF__FRAMES_A_SECOND,
         .whole = (double)(work->seek + CLF__WINDOW_FRAMES) / CLF__FRAMES_A_SECOND,
         .spoken = work->spoken,
-        .recording = (double)work->windows->frames / CLF__FRAMES_A_SECOND,
+        .recording = (double)work->windows.frames / CLF__FRAMES_A_SECOND,
         .silence = options->hallucination_silence_threshold,
     };
-    CLF__TRY(find_words(work, first));
+    CLF__TRY(find_words(work, place, first));
     double end = words_end(work, first);
     if (!ends_with_time(work) && end > times.start) {
         int is_rest_silent = times.silence > 0.0 && times.whole - end <= times.silence;
-        *seek = is_rest_silent ? work->seek + work->size : llrint(end * CLF__FRAMES_A_SECOND);
+        work->next_seek = is_rest_silent ? work->seek + work->size : llrint(end * CLF__FRAMES_A_SECOND);
     }
     int count = transcript->count - first, kept = count;
     if (times.silence > 0.0) {
-        kept = clf__segments_keep(transcript->segments + first, count, &times, seek);
+        kept = clf__segments_keep(transcript->segments + first, count, &times, &work->next_seek);
     }
-    *again = kept < 0;
+    work->repeats = kept < 0;
     while (transcript->count > first + (kept > 0 ? kept : 0)) {
         clf__segment_free(&transcript->segments[--transcript->count]);
     }
@@ -234,27 +235,30 @@ static clf_status time_words(struct clf__transcription *work, int first, int64_t
     return CLF_OK;
 }
 
-clf_status clf__transcription_cut(struct clf__transcription *work)
+clf_status clf__transcription_cut(struct clf__transcription *work, const struct clf__window_place *place)
 {
-    struct clf_transcript *transcript = work->transcript;
-    int done, again = 0, first = transcript->count;
+    int done;
+    work->repeats = 0;
     CLF__TRY(cut_pairs(work, &done));
     if (done == 0) {
         CLF__TRY(cut_whole(work));
     }
-    int64_t seek =
-        work->seek +
-        (done == 0 || ends_with_time(work) ? work->size : steps_at(work, done - 1) * CLF__FRAMES_A_TIMESTAMP);
-    if (work->transcriber->options.word_timestamps) {
-        CLF__TRY(time_words(work, first, &seek, &again));
-    }
-    for (int i = first; i < transcript->count; i++) {
+    int is_whole = done == 0 || ends_with_time(work);
+    work->next_seek =
+        work->seek + (is_whole ? work->size : steps_at(work, done - 1) * CLF__FRAMES_A_TIMESTAMP);
+    return work->transcriber->options.word_timestamps ? time_words(work, place) : CLF_OK;
+}
+
+clf_status clf__transcription_publish(struct clf__transcription *work)
+{
+    struct clf_transcript *transcript = work->transcript;
+    for (int i = work->first_segment; i < transcript->count; i++) {
         CLF__TRY(finish_segment(work, &transcript->segments[i]));
     }
-    work->seek = seek;
+    work->seek = work->next_seek;
     int is_misled =
         !work->transcriber->options.condition_on_previous || work->decoded.temperature > MISLEADING;
-    if (is_misled && !again) {
+    if (is_misled && !work->repeats) {
         work->forgotten = work->said.count;
     }
     return CLF_OK;

@@ -1,42 +1,51 @@
-/* Batched transcription: one window of each active recording is decoded at a time. */
+/* Transcribes recordings: each has a window under search at a time, and the windows of all calls share the
+ * batches of the engine. */
 #include <clformer/transcriber.h>
 
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "base/options.h"
+#include "transcribe/call.h"
+#include "transcribe/detect.h"
 #include "transcribe/transcription.h"
 
 struct run {
     struct clf_transcriber *transcriber;
     struct clf_recordings recordings;
-    struct clf__transcription *works;     /* (slots) a slot without a transcript is free */
-    struct clf__attempt *attempts;        /* (slots) */
-    struct clf__ids *previous;            /* (slots) */
-    struct clf__transcription **at_slots; /* (slots) recordings with a window */
-    int next;                             /* index of the next recording to open */
+    struct clf_translate_options hooks; /* `interrupted` with its payload */
+    double *probability;                /* NULL, or: only the language is detected */
+    struct clf__transcription *works;   /* (job.count) one without a transcript has no recording */
+    struct clf__job job;                /* its units are the current windows of `works` */
+    int next;                           /* index of the next recording to open */
 };
+
+/* The transcriber whose callbacks run on this thread. */
+static _Thread_local const struct clf_transcriber *caller;
 
 /* Finishes a recording that has failed or is complete. */
 static void put_away(struct run *run, struct clf__transcription *work, clf_status status)
 {
     struct clf_transcript *transcript = NULL;
     status = status == CLF_OK ? clf__transcription_end(work, &transcript) : status;
-    clf__transcription_free(work);
+    clf__transcription_clear(work);
     run->recordings.done(work->index, status, transcript, run->recordings.payload);
 }
 
-/* Begins the next readable recording in a free slot, if there is one. The only failure is CLF_INTERRUPTED. */
-static clf_status begin_next(struct run *run, struct clf__transcription *work, struct clf__windows *windows)
+/* Begins the next readable recording, if there is one. The only failure is CLF_INTERRUPTED. */
+static clf_status begin_next(struct run *run, struct clf__transcription *work)
 {
     while (work->transcript == NULL && run->next < run->recordings.count) {
         struct clf_audio *audio = NULL;
-        CLF__TRY(clf__transcriber_go_on(run->transcriber));
+        CLF__TRY(clf__hooks_go_on(&run->hooks));
         int index = run->next++;
         *work = (struct clf__transcription){.transcriber = run->transcriber,
                                             .recordings = &run->recordings,
+                                            .hooks = &run->hooks,
+                                            .probability = run->probability,
                                             .index = index,
-                                            .windows = windows};
+                                            .windows = {.samples = work->windows.samples}};
         clf_status status = run->recordings.open(&audio, index, run->recordings.payload);
         if (status == CLF_OK && audio == NULL) {
             status =
@@ -53,116 +62,99 @@ static clf_status begin_next(struct run *run, struct clf__transcription *work, s
     return CLF_OK;
 }
 
-/* Fills free slots with recordings that have a window. */
-static clf_status fill_places(struct run *run)
+/* Prepares the next window of a recording; returns 0 if there is none or the recording has failed. */
+static int prepare_window(struct run *run, struct clf__transcription *work)
 {
-    for (int i = 0; i < run->transcriber->slots; i++) {
-        struct clf__transcription *work = &run->works[i];
-        do {
-            CLF__TRY(begin_next(run, work, &run->transcriber->windows[i]));
-            if (work->transcript == NULL) {
-                break; /* no recording is left */
-            }
-            if (!clf__transcription_next(work)) {
-                put_away(run, work, CLF_OK);
-            }
-        } while (work->transcript == NULL);
+    int has_window;
+    clf_status status = clf__transcription_next(work, &has_window);
+    if (status == CLF_OK && has_window && (run->probability == NULL || work->transcript->language == NULL)) {
+        return 1;
     }
-    return CLF_OK;
-}
-
-/* Takes a window of each recording; returns the count. */
-static int take_windows(struct run *run)
-{
-    int count = 0;
-    for (int i = 0; i < run->transcriber->slots; i++) {
-        struct clf__transcription *work = &run->works[i];
-        if (work->transcript != NULL) {
-            work->slot = count;
-            clf_status status = clf__transcription_take(work);
-            if (status != CLF_OK) {
-                put_away(run, work, status);
-            } else {
-                run->at_slots[count++] = work;
-            }
-        }
-    }
-    return count;
-}
-
-/* Decodes the windows at the first `count` slots. */
-static clf_status do_windows(struct run *run, int count)
-{
-    CLF__TRY(clf__encode_windows(run->transcriber, count));
-    for (int i = 0; i < count; i++) {
-        struct clf__transcription *work = run->at_slots[i];
-        run->previous[i] = clf__transcription_previous(work);
-        run->attempts[i] = (struct clf__attempt){
-            .slot = i,
-            .language = work->language,
-            .previous = &run->previous[i],
-            .window = work->seek,
-            .out = &work->decoded,
-        };
-    }
-    CLF__TRY(clf__decode_with_fallback(run->transcriber, run->attempts, count));
-    for (int i = 0; i < count; i++) {
-        clf_status status = clf__transcription_leave(run->at_slots[i]);
-        if (status != CLF_OK) {
-            put_away(run, run->at_slots[i], status);
-        }
-    }
-    return CLF_OK;
-}
-
-static int is_at_work(const struct run *run)
-{
-    for (int i = 0; i < run->transcriber->slots; i++) {
-        if (run->works[i].transcript != NULL) {
-            return 1;
-        }
-    }
+    put_away(run, work, status);
     return 0;
 }
 
-static clf_status transcribe(struct run *run)
+/* Continues a recording after the search of a window, or with the next recording. */
+static clf_status go_on(void *context, struct clf__unit *unit, int *again)
 {
-    size_t slots = (size_t)run->transcriber->slots;
-    CLF__TRY(clf__allocate(&run->works, slots, sizeof *run->works));
-    CLF__TRY(clf__allocate(&run->attempts, slots, sizeof *run->attempts));
-    CLF__TRY(clf__allocate(&run->previous, slots, sizeof *run->previous));
-    CLF__TRY(clf__allocate(&run->at_slots, slots, sizeof *run->at_slots));
-    clf_status status = fill_places(run);
-    while (status == CLF_OK && is_at_work(run)) {
-        status = clf__transcriber_go_on(run->transcriber);
-        int count = status == CLF_OK ? take_windows(run) : 0;
-        if (count > 0) {
-            status = do_windows(run, count);
-        }
-        status = status == CLF_OK ? fill_places(run) : status;
+    struct run *run = context;
+    struct clf__transcription *work = &run->works[unit->number];
+    clf_status status = work->transcript != NULL ? clf__transcription_leave(work) : CLF_OK;
+    if (status != CLF_OK) {
+        put_away(run, work, status);
     }
-    for (size_t i = 0; i < slots; i++) { /* a failure of the batch is a failure of each recording */
+    do {
+        CLF__TRY(begin_next(run, work));
+        if (work->transcript == NULL) {
+            return CLF_OK; /* no recording is left */
+        }
+        *again = prepare_window(run, work);
+    } while (!*again);
+    unit->window = &work->window;
+    return CLF_OK;
+}
+
+static clf_status run_job(struct run *run)
+{
+    struct clf_transcriber *transcriber = run->transcriber;
+    struct clf__job *job = &run->job;
+    int count = clf__min_int(transcriber->options.batch, run->recordings.count);
+    CLF__TRY(clf__allocate(&run->works, (size_t)count, sizeof *run->works));
+    CLF__TRY(clf__allocate(&job->units, (size_t)count, sizeof *job->units));
+    job->count = count;
+    job->returned = go_on;
+    job->context = run;
+    job->options = &run->hooks;
+    job->is_bulk = transcriber->options.priority == CLF_PRIORITY_BULK;
+    for (int i = 0; i < count; i++) {
+        job->units[i].cost = CLF__WINDOW_FRAMES;
+    }
+    struct clf__failure failure = clf__failure_keep(clf__job_run(transcriber->engine, job));
+    for (int i = 0; i < count; i++) { /* a failure of the call is a failure of each recording */
         if (run->works[i].transcript != NULL) {
-            put_away(run, &run->works[i], status);
+            put_away(run, &run->works[i], clf__failure_again(&failure));
         }
+        clf__transcription_free(&run->works[i]);
     }
+    return clf__failure_again(&failure);
+}
+
+static clf_status check_caller(const struct clf_transcriber *transcriber)
+{
+    if (caller == transcriber) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the transcriber was called from its own callback; call it after "
+                                           "the running call has returned");
+    }
+    return clf__service_is_here(transcriber->engine)
+               ? clf__fail(CLF_BAD_ARGUMENT, "the transcriber was called from the callback of a job, which "
+                                             "would delay all other callbacks; submit another job")
+               : CLF_OK;
+}
+
+static clf_status start(struct clf_transcriber *transcriber, const struct clf_recordings *recordings,
+                        const struct clf__transcribe_hooks *hooks, double *probability)
+{
+    struct run run = {.transcriber = transcriber,
+                      .recordings = *recordings,
+                      .hooks = {.interrupted = hooks->interrupted, .payload = hooks->asked},
+                      .probability = probability};
+    CLF__TRY(check_caller(transcriber));
+    const struct clf_transcriber *before = caller;
+    atomic_fetch_add(&transcriber->calls, 1);
+    caller = transcriber;
+    clf_status status = run_job(&run);
+    caller = before;
+    atomic_fetch_sub(&transcriber->calls, 1);
+    clf__free(run.works);
+    clf__free(run.job.units);
     return status;
 }
 
-static clf_status start(struct clf_transcriber *transcriber, const struct clf_recordings *recordings)
+static struct clf__transcribe_hooks hooks_of(const struct clf_transcriber *transcriber)
 {
-    if (atomic_exchange(&transcriber->is_working, 1)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the transcriber is in use by another thread, or was called from "
-                                           "its own callback; create a transcriber for each thread");
-    }
-    struct run run = {.transcriber = transcriber, .recordings = *recordings};
-    clf_status status = transcribe(&run);
-    atomic_store(&transcriber->is_working, 0);
-    clf__free(run.works);
-    clf__free(run.attempts);
-    clf__free(run.previous);
-    clf__free(run.at_slots);
-    return status;
+    const struct clf_transcribe_options *options = &transcriber->options;
+    return (struct clf__transcribe_hooks){
+        .interrupted = options->interrupted, .asked = options->payload, .payload = options->payload};
 }
 
 void clf_recordings_init_sized(struct clf_recordings *recordings, size_t size)
@@ -189,12 +181,14 @@ clf_status clf_transcribe_several(struct clf_transcriber *transcriber,
                                        : "%d recordings: the callbacks `open` and `done` must be set",
                          own.count);
     }
-    return start(transcriber, &own);
+    struct clf__transcribe_hooks hooks = hooks_of(transcriber);
+    return start(transcriber, &own, &hooks, NULL);
 }
 
-/* The single recording of clf_transcribe(). */
+/* A single recording. */
 struct single {
     const struct clf_transcribe_options *options;
+    const struct clf__transcribe_hooks *hooks;
     struct clf_audio *audio;
     struct clf_transcript *transcript;
     clf_status status;
@@ -220,36 +214,76 @@ static void tell_segment(int index, const struct clf_segment *segment, void *use
 {
     const struct single *single = user;
     (void)index;
-    single->options->segment(segment, single->options->payload);
+    if (single->hooks->segments != NULL) {
+        atomic_fetch_add(single->hooks->segments, 1);
+    }
+    if (single->options->segment != NULL) {
+        single->options->segment(segment, single->hooks->payload);
+    }
 }
 
 static void tell_progress(int index, double seconds, double of, void *user)
 {
     const struct single *single = user;
     (void)index;
-    single->options->progress(seconds, of, single->options->payload);
+    single->options->progress(seconds, of, single->hooks->payload);
 }
 
-clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
-                          struct clf_audio *audio)
+static clf_status transcribe_single(struct clf_transcript **out, struct clf_transcriber *transcriber,
+                                    struct clf_audio *audio, const struct clf__transcribe_hooks *hooks,
+                                    double *probability)
 {
-    *out = NULL;
+    const struct clf_transcribe_options *options = &transcriber->options;
+    struct single single = {.options = options, .hooks = hooks, .audio = audio};
+    struct clf_recordings recordings;
+    clf_recordings_init(&recordings);
+    recordings.count = 1;
+    recordings.open = open_single;
+    recordings.done = end_single;
+    recordings.segment = tell_segment;
+    recordings.progress = options->progress != NULL ? tell_progress : NULL;
+    recordings.payload = &single;
+    CLF__TRY(start(transcriber, &recordings, hooks, probability));
+    *out = single.transcript;
+    return single.status;
+}
+
+clf_status clf__transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
+                           struct clf_audio *audio, const struct clf__transcribe_hooks *hooks)
+{
+    return transcribe_single(out, transcriber, audio, hooks, NULL);
+}
+
+clf_status clf__transcribe_check(const struct clf_transcriber *transcriber, const struct clf_audio *audio)
+{
     if (transcriber == NULL || audio == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          transcriber == NULL
                              ? "transcriber: is NULL; create one with clf_transcriber_create()"
                              : "audio: is NULL; pass a recording to transcribe");
     }
-    struct single single = {.options = &transcriber->options, .audio = audio};
-    struct clf_recordings recordings;
-    clf_recordings_init(&recordings);
-    recordings.count = 1;
-    recordings.open = open_single;
-    recordings.done = end_single;
-    recordings.segment = transcriber->options.segment != NULL ? tell_segment : NULL;
-    recordings.progress = transcriber->options.progress != NULL ? tell_progress : NULL;
-    recordings.payload = &single;
-    CLF__TRY(start(transcriber, &recordings));
-    *out = single.transcript;
-    return single.status;
+    return CLF_OK;
+}
+
+clf_status clf_transcribe(struct clf_transcript **out, struct clf_transcriber *transcriber,
+                          struct clf_audio *audio)
+{
+    *out = NULL;
+    CLF__TRY(clf__transcribe_check(transcriber, audio));
+    struct clf__transcribe_hooks hooks = hooks_of(transcriber);
+    return clf__transcribe(out, transcriber, audio, &hooks);
+}
+
+clf_status clf__transcriber_detect(char **code, double *probability, struct clf_transcriber *transcriber,
+                                   struct clf_audio *audio)
+{
+    struct clf__transcribe_hooks hooks = hooks_of(transcriber);
+    struct clf_transcript *transcript;
+    *code = NULL;
+    *probability = 1;
+    CLF__TRY(transcribe_single(&transcript, transcriber, audio, &hooks, probability));
+    *code = transcript->language;
+    transcript->language = NULL;
+    clf_transcript_free(transcript);
+    return CLF_OK;
 }

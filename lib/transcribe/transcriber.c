@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "base/options.h"
+#include "engine/handle.h"
 #include "model/config/sides.h"
 #include "text/tokenizers/speech_tokens.h"
 #include "transcribe/internal.h"
@@ -67,6 +68,10 @@ static clf_status check_options(const struct clf_transcribe_options *options)
 {
     CLF__TRY(check_range("beam", options->beam, 1, MOST_BEAMS));
     CLF__TRY(check_range("batch", options->batch, 1, CLF__MOST_RECORDINGS));
+    if (options->priority != CLF_PRIORITY_INTERACTIVE && options->priority != CLF_PRIORITY_BULK) {
+        return clf__fail(CLF_BAD_ARGUMENT, "priority: %d is out of range; use %d (interactive) or %d (bulk)",
+                         (int)options->priority, (int)CLF_PRIORITY_INTERACTIVE, (int)CLF_PRIORITY_BULK);
+    }
     CLF__TRY(check_range("patience", options->patience, 0.01, MOST_PATIENCE));
     CLF__TRY(check_range("length penalty", options->length_penalty, -1, 1));
     CLF__TRY(check_range("latest first timestamp", options->max_initial_timestamp, 0, 30));
@@ -248,47 +253,24 @@ static int count_samples(const struct clf_transcribe_options *options)
     return samples;
 }
 
-static clf_status create_memory(struct clf_transcriber *transcriber)
+static struct clf__window_capacity capacity_of(const struct clf_transcriber *transcriber)
 {
     const struct clf__config *config = &transcriber->model->transformer->config;
-    int slots = transcriber->slots = transcriber->options.batch;
-    int beams = transcriber->options.beam, samples = count_samples(&transcriber->options);
-    struct clf__whisper_limits search = {
-        .slots = slots,
-        .beams = beams,
-        .samples = samples,
-        .positions = config->decoder_max_positions,
-        .wanted = clf__whisper_wanted(beams, transcriber->options.patience),
-        .finished =
-            clf__max_int(clf__max_int(beams, samples), (int)ceil(beams * transcriber->options.patience)),
-        .banned = transcriber->suppressed_first.count,
+    const struct clf_transcribe_options *options = &transcriber->options;
+    int samples = count_samples(options);
+    return (struct clf__window_capacity){
+        .search =
+            {
+                .beams = options->beam,
+                .samples = samples,
+                .positions = config->decoder_max_positions,
+                .wanted = clf__whisper_wanted(options->beam, options->patience),
+                .finished = clf__max_int(clf__max_int(options->beam, samples),
+                                         (int)ceil(options->beam * options->patience)),
+                .banned = transcriber->suppressed_first.count,
+            },
+        .inputs = options->word_timestamps ? clf__words_most_inputs(config) : 0,
     };
-    int rows = clf__whisper_rows(&search);
-    struct clf__session_limits limits = {
-        .sources = slots,
-        .source_tokens = slots * CLF__WINDOW_FRAMES,
-        .source_length = CLF__WINDOW_FRAMES,
-        .cache_rows = slots * rows,
-        .positions = config->decoder_max_positions,
-        .candidates = clf__whisper_candidates(&search),
-        .prefill = slots * config->decoder_max_positions,
-        .banned = slots * rows * search.banned,
-        .ranges = CLF__WHISPER_RANGES,
-        .draws = slots * samples,
-    };
-    if (transcriber->options.word_timestamps) {
-        limits.target_tokens = limits.target_length = clf__words_most_inputs(config);
-        limits.aligns = 1;
-    }
-    CLF__TRY(clf__whisper_create(&transcriber->whisper, &search));
-    CLF__TRY(clf__session_create(&transcriber->session, transcriber->model->transformer, &limits));
-    CLF__TRY(clf__allocate(&transcriber->decodings, (size_t)slots, sizeof *transcriber->decodings));
-    CLF__TRY(clf__allocate(&transcriber->windows, (size_t)slots, sizeof *transcriber->windows));
-    for (int i = 0; i < slots; i++) {
-        CLF__TRY(clf__windows_create(&transcriber->windows[i], transcriber->model->transformer->device,
-                                     config->feature_size));
-    }
-    return CLF_OK;
 }
 
 /* Checks that the longest possible prompt leaves space for a window's text. */
@@ -347,16 +329,24 @@ static clf_status prepare(struct clf_transcriber *transcriber)
     CLF__TRY(encode_prompt(&transcriber->prefix, transcriber, unless_empty(transcriber->options.prefix)));
     CLF__TRY(encode_prompt(&transcriber->hotwords, transcriber, unless_empty(transcriber->options.hotwords)));
     CLF__TRY(check_room(transcriber));
-    return create_memory(transcriber);
+    transcriber->capacity = capacity_of(transcriber);
+    return CLF_OK;
 }
 
-clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model *model,
-                                  const struct clf_transcribe_options *options)
+/* Creates the engine of a transcriber that does not share one. */
+static clf_status create_engine(struct clf_transcriber *transcriber)
 {
-    *out = NULL;
-    if (model == NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "model: is NULL; load one with clf_model_load()");
-    }
+    enum { NO_CACHE = -1 };
+    CLF__TRY(clf__engine_create(&transcriber->engine, &transcriber->model, 1, 0, NO_CACHE));
+    transcriber->owns_engine = 1;
+    transcriber->engine->batch_windows = transcriber->options.batch;
+    return CLF_OK;
+}
+
+/* engine NULL: the transcriber gets its own. */
+static clf_status create(struct clf_transcriber **out, struct clf_engine *engine, struct clf_model *model,
+                         const struct clf_transcribe_options *options)
+{
     struct clf_transcribe_options own;
     clf_transcribe_options_init(&own);
     CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_transcribe_options"));
@@ -365,6 +355,15 @@ clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model
     transcriber->model = model;
     transcriber->options = own;
     clf_status status = prepare(transcriber);
+    if (status == CLF_OK && engine == NULL) {
+        status = create_engine(transcriber);
+    } else if (status == CLF_OK) {
+        transcriber->engine = engine;
+        atomic_fetch_add(&engine->sharers, 1);
+    }
+    if (status == CLF_OK) {
+        status = clf__engine_fit_windows(transcriber->engine, &transcriber->capacity);
+    }
     if (status != CLF_OK) {
         clf_transcriber_free(transcriber);
         return status;
@@ -373,27 +372,44 @@ clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model
     return CLF_OK;
 }
 
+clf_status clf_transcriber_create(struct clf_transcriber **out, struct clf_model *model,
+                                  const struct clf_transcribe_options *options)
+{
+    *out = NULL;
+    return model != NULL ? create(out, NULL, model, options)
+                         : clf__fail(CLF_BAD_ARGUMENT, "model: is NULL; load one with clf_model_load()");
+}
+
+clf_status clf_transcriber_create_shared(struct clf_transcriber **out, struct clf_engine *engine,
+                                         const struct clf_transcribe_options *options)
+{
+    *out = NULL;
+    return engine != NULL
+               ? create(out, engine, engine->lanes[0].model, options)
+               : clf__fail(CLF_BAD_ARGUMENT, "engine: is NULL; create one with clf_engine_create()");
+}
+
 void clf_transcriber_free(struct clf_transcriber *transcriber)
 {
     if (transcriber == NULL) {
         return;
+    }
+    int is_inside = transcriber->owns_engine && clf__handle_is_here(transcriber->engine);
+    if (atomic_load(&transcriber->calls) > 0 || is_inside) {
+        clf__log(CLF_LOG_WARNING,
+                 "a transcriber that is in use is not freed; free its jobs first, and do not "
+                 "free it in its own callbacks");
+        return;
+    }
+    if (transcriber->owns_engine) {
+        clf__engine_free(transcriber->engine);
+    } else if (transcriber->engine != NULL) {
+        atomic_fetch_sub(&transcriber->engine->sharers, 1);
     }
     clf__ids_free(&transcriber->suppressed);
     clf__ids_free(&transcriber->suppressed_first);
     clf__ids_free(&transcriber->prompt);
     clf__ids_free(&transcriber->prefix);
     clf__ids_free(&transcriber->hotwords);
-    clf__whisper_free(transcriber->whisper);
-    clf__session_free(transcriber->session);
-    for (int i = 0; i < transcriber->slots; i++) {
-        if (transcriber->windows != NULL) {
-            clf__windows_free(&transcriber->windows[i]);
-        }
-        if (transcriber->decodings != NULL) {
-            clf__ids_free(&transcriber->decodings[i].prompt);
-        }
-    }
-    clf__free(transcriber->windows);
-    clf__free(transcriber->decodings);
     clf__free(transcriber);
 }

@@ -3,22 +3,13 @@
 
 #include "base/memory.h"
 #include "base/minmax.h"
-#include "transcribe/detect.h"
 #include "transcribe/transcription.h"
 
-static int is_silent(const struct clf__transcription *work)
+int clf__transcription_is_silent(const struct clf__transcription *work)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;
     return work->decoded.no_speech > options->no_speech_threshold &&
            !(work->decoded.avg_logprob > options->log_probability_threshold);
-}
-
-clf_status clf__transcription_take(struct clf__transcription *work)
-{
-    struct clf__tensor frames = clf__session_frames(work->transcriber->session);
-    return clf__windows_take(work->windows,
-                             clf__tensor_rows(frames, work->slot * CLF__WINDOW_FRAMES, CLF__WINDOW_FRAMES),
-                             work->seek, work->size);
 }
 
 struct clf__ids clf__transcription_previous(const struct clf__transcription *work)
@@ -36,27 +27,47 @@ static clf_status fail_window(const struct clf__transcription *work)
     clf_status status = work->decoded.is_not_finite
                             ? clf__model_fail_not_finite(model)
                             : clf__fail(CLF_TEXT, "the search found no text: every token is suppressed");
-    return clf__fail_in(status, "%s: at %.2f s", clf_audio_name(work->windows->audio),
+    return clf__fail_in(status, "%s: at %.2f s", clf_audio_name(work->windows.audio),
                         (double)work->seek / CLF__FRAMES_A_SECOND);
+}
+
+/* The language is known: starts the transcript. */
+static clf_status settle_language(struct clf__transcription *work)
+{
+    const struct clf_transcriber *transcriber = work->transcriber;
+    CLF__TRY(transcriber->is_multilingual
+                 ? clf__speech_language_code(&work->transcript->language, transcriber->model->tokenizer,
+                                             work->language)
+                 : clf__copy_string(&work->transcript->language, "en"));
+    for (int i = 0; i < transcriber->prompt.count; i++) {
+        CLF__TRY(clf__ids_append(&work->said, transcriber->prompt.data[i]));
+    }
+    return CLF_OK;
 }
 
 clf_status clf__transcription_leave(struct clf__transcription *work)
 {
     const struct clf_recordings *recordings = work->recordings;
     int64_t begun = work->seek;
+    if (work->window.failure.status != CLF_OK) {
+        return clf__failure_again(&work->window.failure);
+    }
+    if (work->transcript->language == NULL) {
+        return settle_language(work);
+    }
     if (work->decoded.has_failed) {
         return fail_window(work);
     }
-    if (is_silent(work)) {
+    if (clf__transcription_is_silent(work)) {
         work->seek += work->size;
     } else {
-        CLF__TRY(clf__transcription_cut(work));
+        CLF__TRY(clf__transcription_publish(work));
     }
     if (work->seek <= begun) { /* a timestamp pair at 0.00 would repeat the same window forever */
         work->seek = begun + work->size;
     }
     if (recordings->progress != NULL) { /* the last timestamps may exceed the length of the recording */
-        int64_t all = work->windows->frames, done = work->seek < all ? work->seek : all;
+        int64_t all = work->windows.frames, done = work->seek < all ? work->seek : all;
         recordings->progress(work->index, (double)done / CLF__FRAMES_A_SECOND,
                              (double)all / CLF__FRAMES_A_SECOND, recordings->payload);
     }
@@ -67,7 +78,7 @@ clf_status clf__transcription_leave(struct clf__transcription *work)
 static int next_clip(struct clf__transcription *work)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;
-    int64_t all = work->windows->frames;
+    int64_t all = work->windows.frames;
     int is_whole = options->clip_count == 0, has_end = work->clip + 1 < options->clip_count;
     if (work->clip >= (is_whole ? 1 : options->clip_count)) {
         return 0;
@@ -79,38 +90,54 @@ static int next_clip(struct clf__transcription *work)
     return 1;
 }
 
-int clf__transcription_next(struct clf__transcription *work)
+static clf_status load_start(void *context, struct clf__window_maker *maker, struct clf__tensor frames)
 {
-    while (work->seek >= work->end) {
-        if (!next_clip(work)) {
-            return 0;
-        }
-    }
-    int64_t left = work->end - work->seek;
-    work->size = left < CLF__WINDOW_FRAMES ? (int)left : CLF__WINDOW_FRAMES;
-    return 1;
+    struct clf__transcription *work = context;
+    return clf__window_maker_fill(maker, frames, &work->samples, CLF__WINDOW_FRAMES, work->windows.peak);
 }
 
-/* Detects the language from the first 30 s, with silence after the end of the recording. */
-static clf_status find_language(struct clf__transcription *work)
+static clf_status begin_detection(void *context, const struct clf__whisper_rules **rules,
+                                  const struct clf__ids **prompt)
+{
+    struct clf__transcription *work = context;
+    *rules = &work->attempt.rules;
+    *prompt = &work->attempt.prompt;
+    return clf__detection_begin(work);
+}
+
+static clf_status end_detection(void *context, int *again, const struct clf__whisper_result *result)
+{
+    struct clf__transcription *work = context;
+    *again = 0;
+    clf_status status = clf__detection_end(work, result);
+    return status == CLF_OK ? CLF_OK
+                            : clf__fail_in(status, "%s: at 0.00 s", clf_audio_name(work->windows.audio));
+}
+
+/* Detects the language of the first 30 s, with silence after the end of the recording. */
+static const struct clf__window_kind detection = {
+    .load = load_start, .begin = begin_detection, .end = end_detection};
+
+clf_status clf__transcription_next(struct clf__transcription *work, int *has_window)
 {
     struct clf_transcriber *transcriber = work->transcriber;
-    work->language = transcriber->language;
-    if (!transcriber->is_multilingual) {
-        return clf__copy_string(&work->transcript->language, "en");
+    int needs_language = transcriber->is_multilingual && work->language < 0;
+    if (!needs_language && work->transcript->language == NULL) {
+        CLF__TRY(settle_language(work));
     }
-    if (work->language < 0) {
-        work->size = CLF__WINDOW_FRAMES;
-        work->slot = 0;
-        CLF__TRY(clf__transcription_take(work));
-        CLF__TRY(clf__encode_windows(transcriber, 1));
-        clf_status status = clf__detect_language(&work->language, work->probability, transcriber);
-        if (status != CLF_OK) {
-            return clf__fail_in(status, "%s: at 0.00 s", clf_audio_name(work->windows->audio));
-        }
+    *has_window = 1;
+    while (!needs_language && *has_window && work->seek >= work->end) {
+        *has_window = next_clip(work);
     }
-    return clf__speech_language_code(&work->transcript->language, transcriber->model->tokenizer,
-                                     work->language);
+    if (!*has_window) {
+        return CLF_OK;
+    }
+    work->size = (int)clf__min_int64(work->end - work->seek, CLF__WINDOW_FRAMES);
+    work->first_segment = work->transcript->count;
+    work->window = (struct clf__window){.kind = needs_language ? &detection : &clf__window_decoding,
+                                        .capacity = &transcriber->capacity,
+                                        .context = work};
+    return clf__audio_windows_read(&work->samples, &work->windows, work->seek);
 }
 
 clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_audio *audio)
@@ -118,29 +145,9 @@ clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_
     struct clf_transcriber *transcriber = work->transcriber;
     CLF__TRY(clf__allocate(&work->transcript, 1, sizeof *work->transcript));
     work->transcript->has_words = transcriber->options.word_timestamps;
-    CLF__TRY(clf__windows_measure(
-        work->windows, audio,
-        clf__tensor_rows(clf__session_frames(transcriber->session), 0, CLF__WINDOW_FRAMES), transcriber));
-    CLF__TRY(find_language(work));
-    for (int i = 0; i < transcriber->prompt.count; i++) {
-        CLF__TRY(clf__ids_append(&work->said, transcriber->prompt.data[i]));
-    }
-    return CLF_OK;
-}
-
-clf_status clf__transcriber_detect(char **code, double *probability, struct clf_transcriber *transcriber,
-                                   struct clf_audio *audio)
-{
-    struct clf__transcription work = {
-        .transcriber = transcriber, .windows = &transcriber->windows[0], .probability = probability};
-    *code = NULL;
-    *probability = 1;
-    clf_status status = clf__transcription_begin(&work, audio);
-    if (status == CLF_OK) {
-        status = clf__copy_string(code, work.transcript->language);
-    }
-    clf__transcription_free(&work);
-    return status;
+    work->language = transcriber->language;
+    return clf__audio_windows_measure(&work->windows, audio, clf__engine_window_maker(transcriber->engine),
+                                      work->hooks);
 }
 
 clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out)
@@ -155,11 +162,19 @@ clf_status clf__transcription_end(struct clf__transcription *work, struct clf_tr
     return CLF_OK;
 }
 
-void clf__transcription_free(struct clf__transcription *work)
+void clf__transcription_clear(struct clf__transcription *work)
 {
     clf__ids_free(&work->said);
+    clf__ids_free(&work->attempt.prompt);
     clf_transcript_free(work->transcript);
     work->transcript = NULL;
+}
+
+void clf__transcription_free(struct clf__transcription *work)
+{
+    clf__transcription_clear(work);
+    clf__free(work->windows.samples);
+    work->windows.samples = NULL;
 }
 
 void clf_transcript_free(struct clf_transcript *transcript)

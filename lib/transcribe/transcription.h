@@ -1,4 +1,5 @@
-/* The state of transcribing one recording, window by window. */
+/* The state of transcribing one recording, window by window. The thread of the call and the threads that
+ * drive lanes use it in turn. */
 #ifndef CLF_TRANSCRIBE_TRANSCRIPTION_H
 #define CLF_TRANSCRIBE_TRANSCRIPTION_H
 
@@ -7,45 +8,68 @@
 struct clf__transcription {
     struct clf_transcriber *transcriber;
     const struct clf_recordings *recordings;
+    const struct clf_translate_options *hooks;
     int index; /* index of the recording in `recordings` */
-    struct clf__windows *windows;
-    struct clf_transcript *transcript;
-    struct clf__ids said; /* the initial prompt, then the tokens of all segments */
-    int forgotten;        /* number of tokens at the start that are no longer part of prompts */
-    int capacity;         /* allocated segments */
-    int32_t language;
+    struct clf__audio_windows windows;
+    struct clf_transcript *transcript; /* NULL: no recording */
+    struct clf__ids said;              /* the initial prompt, then the tokens of all segments */
+    int forgotten;                     /* number of tokens at the start that are no longer part of prompts */
+    int capacity;                      /* allocated segments */
+    int32_t language;                  /* -1: not detected yet */
     double *probability; /* receives the probability of the detected language; NULL: not needed */
     double spoken;       /* end of the last words, in seconds */
     int clip;            /* index of the next clip */
     int64_t end;         /* end of the current clip, in frames */
     /* The window. */
-    int slot;     /* slot of the window in the session */
+    struct clf__window window;
+    struct clf__window_samples samples;
     int64_t seek; /* start of the window in frames */
     int size;     /* length of the window in frames */
+    struct clf__attempt attempt;
     struct clf__decoded decoded;
+    int first_segment; /* index of the first segment of the window */
+    int64_t next_seek; /* start of the next window */
+    int repeats;       /* the window is decoded again from next_seek */
 };
 
 /* transcription.c */
 
-/* Measures the recording and detects its language; uses the whole session. The caller frees the
- * transcription, also after a failure. */
+/* Measures the recording. The caller frees the transcription, also after a failure. */
 clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_audio *audio);
+/* Frees what belongs to the recording; clf__transcription_free() also frees the memory for the next one. */
+void clf__transcription_clear(struct clf__transcription *work);
 void clf__transcription_free(struct clf__transcription *work);
-/* Advances to the next window; returns 0 if there is none. */
-int clf__transcription_next(struct clf__transcription *work);
-/* Computes the frames of the window at its slot. */
-clf_status clf__transcription_take(struct clf__transcription *work);
-/* Returns the text tokens of earlier windows. */
-struct clf__ids clf__transcription_previous(const struct clf__transcription *work);
-/* Adds the decoded window to the transcript and advances. */
+/* Prepares the next window to search, which may be the one that detects the language. *has_window receives 0
+ * if there is none. */
+clf_status clf__transcription_next(struct clf__transcription *work, int *has_window);
+/* Adds the searched window to the transcript and advances. */
 clf_status clf__transcription_leave(struct clf__transcription *work);
 /* Ends the transcription and returns the transcript, owned by the caller. */
 clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out);
 
+/* Returns the text tokens of earlier windows. */
+struct clf__ids clf__transcription_previous(const struct clf__transcription *work);
+/* Returns 1 if the decoded window is silent. */
+int clf__transcription_is_silent(const struct clf__transcription *work);
+
+/* decode.c: the search for the language of the window, and its result. */
+clf_status clf__detection_begin(struct clf__transcription *work);
+clf_status clf__detection_end(struct clf__transcription *work, const struct clf__whisper_result *result);
+
+/* decode.c: the next attempt to decode the window, and its result. */
+clf_status clf__decode_begin(struct clf__transcription *work);
+clf_status clf__decode_end(struct clf__transcription *work, const struct clf__whisper_result *result);
+
+/* fallback.c: a window that is decoded at rising temperatures, until its result meets the thresholds or is
+ * silence, and then cut into segments. */
+extern const struct clf__window_kind clf__window_decoding;
+
 /* segments.c */
 
-/* Splits the decoded tokens into segments and moves to the end of the last segment. */
-clf_status clf__transcription_cut(struct clf__transcription *work);
+/* Splits the decoded tokens into segments and finds the start of the next window. */
+clf_status clf__transcription_cut(struct clf__transcription *work, const struct clf__window_place *place);
+/* Completes the segments of the window, passes them to the callback, and moves to the next window. */
+clf_status clf__transcription_publish(struct clf__transcription *work);
 void clf__segment_free(struct clf_segment *segment);
 
 #endif

@@ -1,29 +1,15 @@
-/* Splits a recording into windows of log-mel frames, which the device computes one window at a time. */
+/* Reads a recording window by window. */
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "runtime/device/lock.h"
 #include "transcribe/internal.h"
 
-clf_status clf__windows_create(struct clf__windows *windows, struct clf_device *device, int bands)
+clf_status clf__audio_windows_begin(struct clf__audio_windows *windows, struct clf_audio *audio)
 {
-    CLF__LOCK_DEVICE(device);
-    *windows = (struct clf__windows){.audio = NULL};
-    CLF__TRY(clf__spectrogram_create(&windows->spectrogram, device, bands));
-    CLF__TRY(clf__spectrogram_resize(&windows->spectrogram, CLF__CHUNK_SAMPLES, CLF__WINDOW_FRAMES));
-    return clf__allocate(&windows->zeros, (size_t)CLF__WINDOW_FRAMES * (size_t)bands, sizeof *windows->zeros);
-}
-
-void clf__windows_free(struct clf__windows *windows)
-{
-    CLF__LOCK_DEVICE(windows->spectrogram.device);
-    clf__spectrogram_free(&windows->spectrogram);
-    clf__free(windows->zeros);
-}
-
-static clf_status begin(struct clf__windows *windows, struct clf_audio *audio)
-{
+    if (windows->samples == NULL) {
+        CLF__TRY(clf__allocate(&windows->samples, CLF__CHUNK_SAMPLES, sizeof *windows->samples));
+    }
     windows->audio = audio;
     windows->first = 0;
     windows->count = 0;
@@ -32,12 +18,12 @@ static clf_status begin(struct clf__windows *windows, struct clf_audio *audio)
 }
 
 /* Fills the buffer with the samples starting at `first`, and with zeros after the end of the recording. */
-static clf_status hold(struct clf__windows *windows, int64_t first)
+static clf_status hold(struct clf__audio_windows *windows, int64_t first)
 {
-    float *samples = windows->spectrogram.samples_host;
+    float *samples = windows->samples;
     int64_t spent = first - windows->first;
     if (spent < 0) {
-        CLF__TRY(begin(windows, windows->audio));
+        CLF__TRY(clf__audio_windows_begin(windows, windows->audio));
         spent = first;
     }
     while (spent > 0 || windows->count < CLF__CHUNK_SAMPLES) {
@@ -60,51 +46,32 @@ static clf_status hold(struct clf__windows *windows, int64_t first)
     return CLF_OK;
 }
 
-/* Computes log-mel frames first to first + count - 1, unscaled, with silence after the recording. */
-static clf_status compute(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count)
+clf_status clf__audio_windows_read(struct clf__window_samples *out, struct clf__audio_windows *windows,
+                                   int64_t first)
 {
     int64_t middle = first * CLF__FRAME_SAMPLES;
     int64_t from = middle > CLF__FRAME_CONTEXT ? middle - CLF__FRAME_CONTEXT : 0;
-    const struct clf__frame_range range = {
-        .samples = CLF__CHUNK_SAMPLES, .centre = (int)(middle - from), .frames = count};
     CLF__TRY(hold(windows, from));
-    CLF__LOCK_DEVICE(windows->spectrogram.device);
-    CLF__TRY(clf__spectrogram_upload(&windows->spectrogram, CLF__CHUNK_SAMPLES));
-    return clf__spectrogram_compute(&windows->spectrogram, y, &range);
+    *out = (struct clf__window_samples){.samples = windows->samples, .centre = (int)(middle - from)};
+    return CLF_OK;
 }
 
-static clf_status read_peaks(struct clf__windows *windows)
-{
-    CLF__LOCK_DEVICE(windows->spectrogram.device);
-    return clf__spectrogram_read_peaks(&windows->spectrogram, CLF__WINDOW_FRAMES);
-}
-
-clf_status clf__windows_measure(struct clf__windows *windows, struct clf_audio *audio, struct clf__tensor y,
-                                const struct clf_transcriber *transcriber)
+clf_status clf__audio_windows_measure(struct clf__audio_windows *windows, struct clf_audio *audio,
+                                      struct clf__window_maker *maker,
+                                      const struct clf_translate_options *hooks)
 {
     windows->peak = -INFINITY;
-    CLF__TRY(begin(windows, audio));
+    CLF__TRY(clf__audio_windows_begin(windows, audio));
     /* Frames after the end may still overlap the recording. */
     for (int64_t first = 0; !windows->ended || first < clf__frames_of(windows->total);
          first += CLF__WINDOW_FRAMES) {
-        CLF__TRY(clf__transcriber_go_on(transcriber));
-        CLF__TRY(compute(windows, y, first, CLF__WINDOW_FRAMES));
-        CLF__TRY(read_peaks(windows));
-        windows->peak =
-            fmaxf(windows->peak, clf__spectrogram_peak(&windows->spectrogram, 0, CLF__WINDOW_FRAMES));
+        struct clf__window_samples samples;
+        float peak;
+        CLF__TRY(clf__hooks_go_on(hooks));
+        CLF__TRY(clf__audio_windows_read(&samples, windows, first));
+        CLF__TRY(clf__window_maker_measure(&peak, maker, &samples));
+        windows->peak = fmaxf(windows->peak, peak);
     }
     windows->frames = windows->total / CLF__FRAME_SAMPLES;
-    return begin(windows, audio);
-}
-
-clf_status clf__windows_take(struct clf__windows *windows, struct clf__tensor y, int64_t first, int count)
-{
-    int left = CLF__WINDOW_FRAMES - count;
-    if (count > 0) {
-        CLF__TRY(compute(windows, y, first, count));
-        CLF__LOCK_DEVICE(windows->spectrogram.device);
-        CLF__TRY(clf__spectrogram_scale(clf__tensor_rows(y, 0, count), windows->peak));
-    }
-    CLF__LOCK_DEVICE(windows->spectrogram.device);
-    return left > 0 ? clf__tensor_write(clf__tensor_rows(y, count, left), windows->zeros) : CLF_OK;
+    return clf__audio_windows_begin(windows, audio);
 }

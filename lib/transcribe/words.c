@@ -17,8 +17,8 @@ enum {
 
 /* One pass over a window. */
 struct pass {
-    struct clf_transcriber *transcriber;
-    int slot;
+    const struct clf_transcriber *transcriber;
+    const struct clf__window_place *place;
     struct clf__ids inputs;
     int first; /* index of the last input before the text */
     int count; /* number of text ids */
@@ -62,7 +62,7 @@ static clf_status choose_heads(struct pass *pass)
 
 static clf_status sum_heads(struct pass *pass)
 {
-    struct clf__session *session = pass->transcriber->session;
+    struct clf__session *session = pass->place->session;
     int rows = pass->inputs.count, stride = clf__session_source_rows(session, CLF__WINDOW_FRAMES);
     int most = clf__min_int(HEADS_AT_A_TIME, pass->head_count);
     size_t each = (size_t)rows * (size_t)stride;
@@ -70,8 +70,8 @@ static clf_status sum_heads(struct pass *pass)
     CLF__TRY(clf__allocate(&pass->matrix, (size_t)rows * (size_t)pass->columns, sizeof *pass->matrix));
     for (int first = 0; first < pass->head_count; first += most) {
         int count = clf__min_int(most, pass->head_count - first);
-        CLF__TRY(clf__session_align(session, pass->slot, pass->inputs.data, rows, pass->heads + first, count,
-                                    pass->weights));
+        CLF__TRY(clf__session_align(session, pass->place->slot, pass->inputs.data, rows, pass->heads + first,
+                                    count, pass->weights));
         for (int i = 0; i < count; i++) {
             clf__alignment_add_head(pass->matrix, pass->weights + (size_t)i * each, rows, stride,
                                     pass->columns);
@@ -102,7 +102,7 @@ static clf_status look_at_text(struct pass *pass, const int32_t *ids)
         int32_t id = at >= 0 && at < pass->count ? ids[at] : 0;
         memcpy(ranges + (size_t)r * RANGES * 2, (int32_t[]){0, end, id, id + 1}, RANGES * 2 * sizeof *ranges);
     }
-    status = clf__session_look(pass->transcriber->session, ranges, RANGES, statistics);
+    status = clf__session_look(pass->place->session, ranges, RANGES, statistics);
     for (int i = 0; i < pass->count && status == CLF_OK; i++) {
         const float *found = statistics + (size_t)(pass->first + i) * RANGES * 2;
         pass->chances[i] = found[2] - (found[0] + found[1]);
@@ -149,15 +149,16 @@ static clf_status time_words(struct clf__timed_words *out, const struct pass *pa
     return CLF_OK;
 }
 
-clf_status clf__window_words(struct clf__timed_words *out, struct clf_transcriber *transcriber, int slot,
-                             int32_t language, const char *code, const int32_t *ids, int count, int frames)
+clf_status clf__window_words(struct clf__timed_words *out, const struct clf_transcriber *transcriber,
+                             const struct clf__window_place *place, int32_t language, const char *code,
+                             const int32_t *ids, int count, int frames)
 {
     *out = (struct clf__timed_words){0};
     if (count == 0) {
         return CLF_OK;
     }
     struct pass pass = {.transcriber = transcriber,
-                        .slot = slot,
+                        .place = place,
                         .count = count,
                         .columns = frames / CLF__FRAMES_A_TIMESTAMP};
     struct clf__speech_words words = {0};

@@ -124,7 +124,7 @@ clf_status clf_translator_create_shared(struct clf_translator **out, struct clf_
         return status;
     }
     translator->engine = engine;
-    atomic_fetch_add(&engine->translators, 1);
+    atomic_fetch_add(&engine->sharers, 1);
     status = fit(translator);
     if (status != CLF_OK) {
         clf_translator_free(translator);
@@ -143,6 +143,7 @@ void clf_engine_options_init_sized(struct clf_engine_options *options, size_t si
 clf_status clf_engine_create(struct clf_engine **out, struct clf_model *const *models, int count,
                              const struct clf_engine_options *options)
 {
+    enum { MOST_WINDOWS = 256 };
     struct clf_engine_options own;
     struct clf_model *first;
     *out = NULL;
@@ -150,14 +151,20 @@ clf_status clf_engine_create(struct clf_engine **out, struct clf_model *const *m
     CLF__TRY(clf__options_take(&own, sizeof own, options, "clf_engine_options"));
     CLF__TRY(clf__batch_tokens_check(own.batch_tokens));
     CLF__TRY(check_models(&first, models, count));
-    return clf__engine_create(out, models, count, own.batch_tokens, own.cache_bytes);
+    if (own.batch_windows < 0 || own.batch_windows > MOST_WINDOWS) {
+        return clf__fail(CLF_BAD_ARGUMENT, "batch_windows: %d is out of range; use 0 to %d",
+                         own.batch_windows, MOST_WINDOWS);
+    }
+    CLF__TRY(clf__engine_create(out, models, count, own.batch_tokens, own.cache_bytes));
+    (*out)->batch_windows = own.batch_windows;
+    return CLF_OK;
 }
 
 void clf_engine_free(struct clf_engine *engine)
 {
-    if (engine != NULL && atomic_load(&engine->translators) > 0) {
+    if (engine != NULL && atomic_load(&engine->sharers) > 0) {
         clf__log(CLF_LOG_WARNING,
-                 "the engine was not freed, because it still has translators; free them first");
+                 "an engine that is in use is not freed; free its translators and transcribers first");
         return;
     }
     clf__engine_free(engine);

@@ -101,7 +101,7 @@ void clf_translator_free(struct clf_translator *translator)
     if (translator->owns_engine) {
         clf__engine_free(translator->engine);
     } else if (translator->engine != NULL) {
-        atomic_fetch_sub(&translator->engine->translators, 1);
+        atomic_fetch_sub(&translator->engine->sharers, 1);
     }
     clf__settings_free(translator->settings);
     clf__free(translator);

@@ -287,7 +287,7 @@ static void test_bad_calls(void **state)
     clf_log_set(keep_warning, NULL);
     clf_engine_free(engine);
     clf_log_set(NULL, NULL);
-    assert_non_null(strstr(warning, "still has translators; free them first"));
+    assert_non_null(strstr(warning, "free its translators and transcribers first"));
     clf_translator_free(translator);
     clf_engine_free(engine);
     clf_engine_free(NULL);

@@ -191,7 +191,7 @@ static void test_interrupted(void **state)
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
         struct several several = {.stop_at = stops[i]};
         struct clf_transcribe_options options = make_options(0);
-        assert_fails(run(&several, model, &options), CLF_INTERRUPTED, "interrupted by the caller");
+        assert_fails(run(&several, model, &options), CLF_INTERRUPTED, "interrupted");
         assert_int_equal(several.done, several.opened);
         assert_int_equal(several.at_work, 0);
         for (int k = 0; k < several.opened; k++) {

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "support/process.h"
 #include "transcribe/recording.h"
 
@@ -240,8 +241,7 @@ static void test_refused(void **state)
     options.hotwords = options.prefix = NULL;
     options.interrupted = ask;
     options.payload = &heard;
-    assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED,
-                 "interrupted by the caller");
+    assert_fails(transcribe(&transcript, model, &options, samples, COUNT), CLF_INTERRUPTED, "interrupted");
     assert_null(transcript);
     heard.stop_at = 0;
     samples[20000] = NAN;
@@ -294,26 +294,32 @@ static void test_windows(void **state)
 {
     (void)state;
     enum { BANDS = 80, SIZE = CLF__WINDOW_FRAMES * BANDS };
-    struct clf__windows windows;
+    struct clf__audio_windows windows = {0};
+    const struct clf_translate_options no_hooks = {0};
+    struct clf__window_samples at;
+    struct clf__window_maker *maker;
     struct clf_device *device = support_device(CLF_VARIANT_AUTO);
     struct clf_audio *audio;
     struct clf__tensor y = support_tensor(device, CLF__F32, CLF__WINDOW_FRAMES, BANDS, NULL);
     assert_ok(clf_audio_open_samples(&audio, make_samples(COUNT), COUNT));
-    assert_ok(clf__windows_create(&windows, device, BANDS));
-    const struct clf_transcriber nobody = {.options = {.interrupted = NULL}};
-    assert_ok(clf__windows_measure(&windows, audio, y, &nobody));
+    assert_ok(clf__window_maker_create(&maker, device, BANDS));
+    assert_ok(clf__audio_windows_measure(&windows, audio, maker, &no_hooks));
     assert_int_equal(windows.frames, SECONDS * 100);
-    assert_ok(clf__windows_take(&windows, y, 0, CLF__WINDOW_FRAMES));
+    assert_ok(clf__audio_windows_read(&at, &windows, 0));
+    assert_ok(clf__window_maker_fill(maker, y, &at, CLF__WINDOW_FRAMES, windows.peak));
     const float *first = support_read(y);
-    assert_ok(clf__windows_take(&windows, y, 2000, SECONDS * 100 - 2000));
+    assert_ok(clf__audio_windows_read(&at, &windows, 2000));
+    assert_ok(clf__window_maker_fill(maker, y, &at, SECONDS * 100 - 2000, windows.peak));
     const float *second = support_read(y);
     assert_memory_equal(second, first + 2000 * BANDS, (size_t)1000 * BANDS * sizeof *first);
     for (int i = (SECONDS * 100 - 2000) * BANDS; i < SIZE; i++) {
         assert_true(second[i] == 0);
     }
-    assert_ok(clf__windows_take(&windows, y, 0, CLF__WINDOW_FRAMES));
+    assert_ok(clf__audio_windows_read(&at, &windows, 0));
+    assert_ok(clf__window_maker_fill(maker, y, &at, CLF__WINDOW_FRAMES, windows.peak));
     assert_memory_equal(support_read(y), first, (size_t)SIZE * sizeof *first);
-    clf__windows_free(&windows);
+    clf__window_maker_free(maker);
+    clf__free(windows.samples);
     clf_audio_free(audio);
 }
 
