@@ -137,10 +137,22 @@ clf_status clf__engine_fit_windows(struct clf_engine *engine, const struct clf__
         if (!lane->has_windows && !lane->is_lost) {
             status = clf__windows_fit(lane, capacity, engine->batch_windows);
             lane->has_windows = status == CLF_OK;
+            clf__lane_show(lane);
         }
     }
     pthread_mutex_unlock(&engine->lock);
     return status;
+}
+
+int clf__engine_windows(struct clf_engine *engine)
+{
+    int windows = 0;
+    pthread_mutex_lock(&engine->lock);
+    for (int i = 0; i < engine->count; i++) {
+        windows += engine->lanes[i].is_lost ? 0 : engine->lanes[i].view.windows;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return windows;
 }
 
 struct clf__window_maker *clf__engine_window_maker(struct clf_engine *engine)

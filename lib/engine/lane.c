@@ -10,7 +10,12 @@
 
 void clf__lane_show(struct clf__lane *lane)
 {
-    lane->view = (struct clf__lane_view){lane->times, lane->batch_tokens, lane->max_lines};
+    lane->view = (struct clf__lane_view){
+        .times = lane->times,
+        .batch_tokens = lane->batch_tokens,
+        .max_lines = lane->max_lines,
+        .windows = lane->windows.slots,
+    };
 }
 
 static clf_status make_search(struct clf__lane *lane)

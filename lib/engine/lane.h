@@ -52,7 +52,7 @@ struct clf__lane {
     struct clf__throughput pace;
     struct clf__lane_view {
         struct clf_stage_times times;
-        int batch_tokens, max_lines;
+        int batch_tokens, max_lines, windows;
     } view; /* copies after the last step, for other threads */
 };
 

@@ -256,7 +256,7 @@ static void test_gone(void **state)
 /* Many requests wait, and further ones are refused with a status that makes clients retry. */
 static void test_busy(void **state)
 {
-    enum { LONG = 4, MANY = 140 };
+    enum { LONG = 4, MANY = 180 }; /* 16 recordings are transcribed at a time */
     struct pollfd clients[LONG + MANY];
     (void)state;
     struct http_server server = http_start(process_format("%s --grace 0", model_flag()));
@@ -286,6 +286,40 @@ static void test_busy(void **state)
         if (clients[i].fd >= 0) {
             close(clients[i].fd);
         }
+    }
+}
+
+/* Sends a request for the transcript of a recording; returns the connection. */
+static int begin_short(int port, double seconds)
+{
+    struct http_form form = form_of_sound(seconds);
+    http_form_field(&form, "temperature", "1");
+    form = http_form_request(&form, TRANSCRIPTIONS);
+    int client = http_connect(port);
+    http_send(client, form.bytes, form.size);
+    return client;
+}
+
+/* More requests than are transcribed at a time: all are answered, as they are alone. */
+static void test_many(void **state)
+{
+    enum { KINDS = 3, MANY = 48 };
+    char *expected[KINDS];
+    int clients[MANY];
+    (void)state;
+    for (int i = 0; i < KINDS; i++) {
+        http_receive(&last, begin_short(shared.port, 0.5 + i));
+        assert_int_equal(last.status, 200);
+        expected[i] = process_format("%s", last.body);
+        assert_true(i == 0 || strcmp(expected[i], expected[i - 1]) != 0);
+    }
+    for (int i = 0; i < MANY; i++) {
+        clients[i] = begin_short(shared.port, 0.5 + i % KINDS);
+    }
+    for (int i = 0; i < MANY; i++) {
+        http_receive(&last, clients[i]);
+        assert_int_equal(last.status, 200);
+        assert_string_equal(last.body, expected[i % KINDS]);
     }
 }
 
@@ -369,6 +403,7 @@ int main(void)
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_gone, support_teardown),
         cmocka_unit_test_teardown(test_busy, support_teardown),
+        cmocka_unit_test_teardown(test_many, support_teardown),
         cmocka_unit_test_teardown(test_stop, support_teardown),
         cmocka_unit_test_teardown(test_keys, support_teardown),
         cmocka_unit_test_teardown(test_end, support_teardown),

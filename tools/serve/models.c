@@ -149,8 +149,9 @@ int models_load(struct served_models *models, struct speech_models **speech, con
         clf_status result = load(model, &models->devices);
         int applied = result == CLF_OK ? flags_apply(&model->flags, model->first) : report_failure(result);
         if (applied < 0) {
-            result = is_whisper(model) ? speech_models_add(speech, model->name, model->first)
-                                       : create_engine(model, models->devices.count, interrupted, callers);
+            result = is_whisper(model)
+                         ? speech_models_add(speech, model->name, model->loaded, models->devices.count)
+                         : create_engine(model, models->devices.count, interrupted, callers);
             applied = result == CLF_OK ? EXIT_DONE : report_failure(result);
         }
         status = applied;

@@ -9,20 +9,23 @@
 #include <time.h>
 
 #include "base/status.h"
+#include "engine/engine.h"
 #include "serve/client.h"
 #include "serve/endpoints.h"
 #include "serve/gate.h"
 #include "text/tokenizers/speech_tokens.h"
 #include "transcribe/detect.h"
 
-/* One transcription runs while the others read their recordings; more would only use more device memory. */
-enum { MOST_RUNNING = 4 };
+/* Recordings that are transcribed at a time, per window of a batch: some are read while others are searched.
+ */
+enum { RUNNING_PER_WINDOW = 2 };
 /* Waiting requests above which another is refused, if its API has a status that makes clients retry. */
 enum { MOST_WAITING = 128 };
 
 struct speech_model {
     struct speech_model *next;
-    struct clf_model *model;
+    struct clf_model *model;   /* on the first device */
+    struct clf_engine *engine; /* over all devices */
     char *name;
     long long created;
     int is_english_only;
@@ -36,48 +39,60 @@ struct speech_models {
 
 static void free_model(struct speech_model *model)
 {
+    if (model == NULL) {
+        return;
+    }
     gate_free(model->gate);
+    clf_engine_free(model->engine);
     free(model->name);
     free(model);
 }
 
-/* Creates a transcriber once, to compile the kernels. A model that rejects the translation task is
- * English-only. */
-static clf_status prepare(struct speech_model *model)
+/* Creates a transcriber once, to compile the kernels and to allocate the device memory that requests need. A
+ * model that rejects the translation task is English-only. */
+static clf_status create_transcriber(struct speech_model *model)
 {
     struct clf_transcriber *transcriber = NULL;
     struct clf_transcribe_options options;
     clf_transcribe_options_init(&options);
     options.translate = 1;
-    clf_status status = clf_transcriber_create(&transcriber, model->model, &options);
+    clf_status status = clf_transcriber_create_shared(&transcriber, model->engine, &options);
     model->is_english_only = status == CLF_BAD_ARGUMENT;
     if (model->is_english_only) {
         options.translate = 0;
-        status = clf_transcriber_create(&transcriber, model->model, &options);
+        status = clf_transcriber_create_shared(&transcriber, model->engine, &options);
     }
     clf_transcriber_free(transcriber);
     return status;
 }
 
-clf_status speech_models_add(struct speech_models **models, const char *name, struct clf_model *model)
+static clf_status prepare(struct speech_model *model, const char *name, struct clf_model *const *loaded,
+                          int count)
+{
+    for (int i = count - 1; i >= 0; i--) {
+        model->model = loaded[i] != NULL ? loaded[i] : model->model;
+    }
+    model->created = (long long)time(NULL);
+    model->name = strdup(name);
+    if (model->name == NULL) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the speech models");
+    }
+    CLF__TRY(clf_engine_create(&model->engine, loaded, count, NULL));
+    CLF__TRY(create_transcriber(model));
+    return gate_create(&model->gate, (int64_t)RUNNING_PER_WINDOW * clf__engine_windows(model->engine),
+                       INT_MAX);
+}
+
+clf_status speech_models_add(struct speech_models **models, const char *name, struct clf_model *const *loaded,
+                             int count)
 {
     struct speech_model *added = calloc(1, sizeof *added);
     if (*models == NULL) {
         *models = calloc(1, sizeof **models);
     }
-    if (added != NULL) {
-        added->name = strdup(name);
-        added->model = model;
-        added->created = (long long)time(NULL);
-    }
-    if (added == NULL || *models == NULL || added->name == NULL ||
-        gate_create(&added->gate, MOST_RUNNING, INT_MAX) != CLF_OK) {
-        if (added != NULL) {
-            free_model(added);
-        }
-        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the speech models");
-    }
-    clf_status status = prepare(added);
+    clf_status status = added != NULL && *models != NULL
+                            ? prepare(added, name, loaded, count)
+                            : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the speech models");
     if (status != CLF_OK) {
         free_model(added);
         return status;
@@ -241,7 +256,7 @@ clf_status speech_task_begin(struct speech_task *task)
     if (!task->has_turn) {
         return clf__fail(CLF_INTERRUPTED, "interrupted by the caller");
     }
-    return clf_transcriber_create(&task->transcriber, task->model->model, &task->options);
+    return clf_transcriber_create_shared(&task->transcriber, task->model->engine, &task->options);
 }
 
 clf_status speech_task_run(struct speech_task *task, struct clf_transcript **out)

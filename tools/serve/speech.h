@@ -10,9 +10,11 @@ struct speech_models;
 struct speech_model;
 struct service;
 
-/* Adds a model and prepares it for requests; creates the list at the first call. The name is copied, the
- * model outlives the list. CLF_UNSUPPORTED: it is not a Whisper model. */
-clf_status speech_models_add(struct speech_models **models, const char *name, struct clf_model *model);
+/* Adds a model that is loaded on `count` devices (NULL: not on this device) and prepares it for requests;
+ * creates the list at the first call. The name is copied, the loaded models outlive the list.
+ * CLF_UNSUPPORTED: it is not a Whisper model. */
+clf_status speech_models_add(struct speech_models **models, const char *name, struct clf_model *const *loaded,
+                             int count);
 void speech_models_free(struct speech_models *models); /* NULL is ignored */
 
 /* Returns a model by name; NULL: unknown. The first model is the default: without a name, and for whisper-1,
@@ -59,7 +61,7 @@ void speech_task_init(struct speech_task *task, struct service *service, struct 
 int speech_task_set_temperature(struct speech_task *task, double first, double increment);
 /* Opens the recording in a file: an audio format, or (is_raw) 16-bit samples at 16 kHz. */
 clf_status speech_task_open(struct speech_task *task, int file, int is_raw);
-/* Waits for a turn, because each transcription needs device memory, then creates the transcriber. */
+/* Waits for a turn, because each transcription holds samples in memory, then creates the transcriber. */
 clf_status speech_task_begin(struct speech_task *task);
 /* Runs on a thread with client_set(). */
 clf_status speech_task_run(struct speech_task *task, struct clf_transcript **out);
