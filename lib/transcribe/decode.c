@@ -79,6 +79,15 @@ static int count_first_timestamps(const struct clf_transcribe_options *options)
     return latest > 0 ? (int)lrint(latest / CLF__TIMESTAMP_STEP) + 1 : 0;
 }
 
+/* Returns the text tokens of earlier windows. */
+static struct clf__ids previous_of(const struct clf__transcription *work)
+{
+    const struct clf_transcriber *transcriber = work->transcriber;
+    int carried = transcriber->options.carry_initial_prompt ? transcriber->prompt.count : 0;
+    int first = clf__max_int(work->forgotten, carried); /* a carried prompt is added separately */
+    return (struct clf__ids){.data = work->said.data + first, .count = work->said.count - first};
+}
+
 static struct clf__whisper_rules make_rules(const struct clf__transcription *work)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
@@ -142,7 +151,7 @@ clf_status clf__detection_end(struct clf__transcription *work, const struct clf_
 clf_status clf__decode_begin(struct clf__transcription *work)
 {
     struct clf__attempt *attempt = &work->attempt;
-    struct clf__ids previous = clf__transcription_previous(work);
+    struct clf__ids previous = previous_of(work);
     attempt->temperature = clf__temperature(&work->transcriber->options, attempt->number);
     attempt->rules = make_rules(work);
     attempt->prompt.count = 0;

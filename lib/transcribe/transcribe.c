@@ -68,6 +68,7 @@ static int prepare_window(struct run *run, struct clf__transcription *work)
     int has_window;
     clf_status status = clf__transcription_next(work, &has_window);
     if (status == CLF_OK && has_window && (run->probability == NULL || work->transcript->language == NULL)) {
+        clf__transcription_set_search(work);
         return 1;
     }
     put_away(run, work, status);

@@ -5,21 +5,6 @@
 #include "base/minmax.h"
 #include "transcribe/transcription.h"
 
-int clf__transcription_is_silent(const struct clf__transcription *work)
-{
-    const struct clf_transcribe_options *options = &work->transcriber->options;
-    return work->decoded.no_speech > options->no_speech_threshold &&
-           !(work->decoded.avg_logprob > options->log_probability_threshold);
-}
-
-struct clf__ids clf__transcription_previous(const struct clf__transcription *work)
-{
-    const struct clf_transcriber *transcriber = work->transcriber;
-    int carried = transcriber->options.carry_initial_prompt ? transcriber->prompt.count : 0;
-    int first = clf__max_int(work->forgotten, carried); /* a carried prompt is added separately */
-    return (struct clf__ids){.data = work->said.data + first, .count = work->said.count - first};
-}
-
 /* Fails with the reason why the window has no result. */
 static clf_status fail_window(const struct clf__transcription *work)
 {
@@ -90,38 +75,9 @@ static int next_clip(struct clf__transcription *work)
     return 1;
 }
 
-static clf_status load_start(void *context, struct clf__window_maker *maker, struct clf__tensor frames)
-{
-    struct clf__transcription *work = context;
-    return clf__window_maker_fill(maker, frames, &work->samples, CLF__WINDOW_FRAMES, work->windows.peak);
-}
-
-static clf_status begin_detection(void *context, const struct clf__whisper_rules **rules,
-                                  const struct clf__ids **prompt)
-{
-    struct clf__transcription *work = context;
-    *rules = &work->attempt.rules;
-    *prompt = &work->attempt.prompt;
-    return clf__detection_begin(work);
-}
-
-static clf_status end_detection(void *context, int *again, const struct clf__whisper_result *result)
-{
-    struct clf__transcription *work = context;
-    *again = 0;
-    clf_status status = clf__detection_end(work, result);
-    return status == CLF_OK ? CLF_OK
-                            : clf__fail_in(status, "%s: at 0.00 s", clf_audio_name(work->windows.audio));
-}
-
-/* Detects the language of the first 30 s, with silence after the end of the recording. */
-static const struct clf__window_kind detection = {
-    .load = load_start, .begin = begin_detection, .end = end_detection};
-
 clf_status clf__transcription_next(struct clf__transcription *work, int *has_window)
 {
-    struct clf_transcriber *transcriber = work->transcriber;
-    int needs_language = transcriber->is_multilingual && work->language < 0;
+    int needs_language = clf__transcription_needs_language(work);
     if (!needs_language && work->transcript->language == NULL) {
         CLF__TRY(settle_language(work));
     }
@@ -134,9 +90,6 @@ clf_status clf__transcription_next(struct clf__transcription *work, int *has_win
     }
     work->size = (int)clf__min_int64(work->end - work->seek, CLF__WINDOW_FRAMES);
     work->first_segment = work->transcript->count;
-    work->window = (struct clf__window){.kind = needs_language ? &detection : &clf__window_decoding,
-                                        .capacity = &transcriber->capacity,
-                                        .context = work};
     return clf__audio_windows_read(&work->samples, &work->windows, work->seek);
 }
 

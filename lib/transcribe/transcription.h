@@ -47,10 +47,18 @@ clf_status clf__transcription_leave(struct clf__transcription *work);
 /* Ends the transcription and returns the transcript, owned by the caller. */
 clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out);
 
-/* Returns the text tokens of earlier windows. */
-struct clf__ids clf__transcription_previous(const struct clf__transcription *work);
+/* Returns 1 if the next window detects the language. */
+static inline int clf__transcription_needs_language(const struct clf__transcription *work)
+{
+    return work->transcriber->is_multilingual && work->language < 0;
+}
 /* Returns 1 if the decoded window is silent. */
-int clf__transcription_is_silent(const struct clf__transcription *work);
+static inline int clf__transcription_is_silent(const struct clf__transcription *work)
+{
+    const struct clf_transcribe_options *options = &work->transcriber->options;
+    return work->decoded.no_speech > options->no_speech_threshold &&
+           !(work->decoded.avg_logprob > options->log_probability_threshold);
+}
 
 /* decode.c: the search for the language of the window, and its result. */
 clf_status clf__detection_begin(struct clf__transcription *work);
@@ -60,9 +68,9 @@ clf_status clf__detection_end(struct clf__transcription *work, const struct clf_
 clf_status clf__decode_begin(struct clf__transcription *work);
 clf_status clf__decode_end(struct clf__transcription *work, const struct clf__whisper_result *result);
 
-/* fallback.c: a window that is decoded at rising temperatures, until its result meets the thresholds or is
- * silence, and then cut into segments. */
-extern const struct clf__window_kind clf__window_decoding;
+/* searches.c: sets work->window for the search of the window: its language, or its text at rising
+ * temperatures, until the result meets the thresholds or is silence. */
+void clf__transcription_set_search(struct clf__transcription *work);
 
 /* segments.c */
 
