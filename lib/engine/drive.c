@@ -11,6 +11,7 @@ struct turn {
     int64_t tokens;             /* of the lines under search and to admit */
     int starts_job;             /* one of the units is the first of its job */
     struct clf__unit *task;     /* a task to run */
+    int leaves_task;            /* a task must wait for the next turn */
     struct clf__unit *unserved; /* a unit that needs another session, which is created first */
 };
 
@@ -49,6 +50,11 @@ static int reserve(struct clf__lane *lane, const struct clf__unit *unit, int fro
                : -1;
 }
 
+static int is_task(const struct clf__unit *unit)
+{
+    return unit->job->run != NULL || (unit->window != NULL && unit->window->kind->task != NULL);
+}
+
 /* Chooses a line or a window if there is a free slot. */
 static int choose_unit(struct turn *turn, struct clf__lane *lane, struct clf__unit *unit)
 {
@@ -82,12 +88,16 @@ static void choose_units(struct turn *turn, struct clf_engine *engine, struct cl
     turn->tokens = lane->searched_tokens;
     for (;;) {
         struct clf__unit *unit = clf__queue_next(engine, lane, count_units(turn) > 0 && is_empty);
-        if (unit == NULL || unit->job->run != NULL) {
-            turn->task = count_units(turn) == 0 ? unit : NULL;
+        if (unit == NULL) {
             return;
         }
-        if (!clf__unit_is_served(unit, lane)) {
+        if (unit->job->run == NULL && !clf__unit_is_served(unit, lane)) {
             turn->unserved = is_empty ? unit : NULL;
+            return;
+        }
+        if (is_task(unit)) {
+            turn->leaves_task = count_units(turn) > 0;
+            turn->task = turn->leaves_task ? NULL : unit;
             return;
         }
         if (!choose_unit(turn, lane, unit)) {
@@ -139,7 +149,8 @@ static struct turn choose(struct clf_engine *engine, struct clf__lane *lane)
     if (turn.unserved != NULL) {
         clf__queue_hold(turn.unserved, lane); /* its job must not end during the work */
     }
-    lane->seen_arrivals = engine->arrivals;
+    lane->seen_arrivals =
+        engine->arrivals - (uint64_t)turn.leaves_task; /* so that the next turn looks again */
     lane->seen_searched = searched + count_units(&turn);
     return turn;
 }
@@ -252,12 +263,17 @@ static clf_status finish_windows(struct clf_engine *engine, struct clf__lane *la
     return CLF_OK;
 }
 
+static clf_status run_task(struct clf__lane *lane, struct clf__unit *unit)
+{
+    const struct clf__job *job = unit->job;
+    return job->run != NULL ? job->run(job->context, lane, unit) : clf__windows_run(lane, unit);
+}
+
 /* Does the work of a turn, without the lock. */
 static clf_status work(struct clf_engine *engine, struct clf__lane *lane, const struct turn *turn)
 {
     if (turn->task != NULL) {
-        struct clf__job *job = turn->task->job;
-        CLF__TRY(end_unit(engine, turn->task, job->run(job->context, lane, turn->task)));
+        CLF__TRY(end_unit(engine, turn->task, run_task(lane, turn->task)));
     }
     if (turn->unserved != NULL) {
         return serve(engine, lane, turn->unserved);

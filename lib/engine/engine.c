@@ -155,20 +155,6 @@ int clf__engine_windows(struct clf_engine *engine)
     return windows;
 }
 
-struct clf__window_maker *clf__engine_window_maker(struct clf_engine *engine)
-{
-    struct clf__window_maker *maker = NULL;
-    pthread_mutex_lock(&engine->lock);
-    for (int i = 0; i < engine->count; i++) {
-        const struct clf__lane *lane = &engine->lanes[i];
-        if (lane->has_windows && (maker == NULL || !lane->is_lost)) {
-            maker = lane->windows.maker;
-        }
-    }
-    pthread_mutex_unlock(&engine->lock);
-    return maker;
-}
-
 struct clf__lane_view clf__engine_batch(struct clf_engine *engine)
 {
     struct clf__lane_view least = {.max_lines = INT_MAX, .batch_tokens = INT_MAX};

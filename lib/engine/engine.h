@@ -54,8 +54,6 @@ clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity
 clf_status clf__engine_fit_windows(struct clf_engine *engine, const struct clf__window_capacity *capacity);
 /* Returns the number of windows in the batches of all devices that work. */
 int clf__engine_windows(struct clf_engine *engine);
-/* Returns the frame maker of a device that works; after clf__engine_fit_windows(). */
-struct clf__window_maker *clf__engine_window_maker(struct clf_engine *engine);
 
 /* Returns the smallest batch of the lanes whose devices work. */
 struct clf__lane_view clf__engine_batch(struct clf_engine *engine);

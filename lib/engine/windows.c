@@ -169,14 +169,24 @@ static clf_status encode(const struct clf__windows *windows, int count)
     return status;
 }
 
-/* Returns a failure of the device; any other one is kept by the window in a slot. */
-static clf_status keep_failure(const struct clf__windows *windows, int slot, clf_status status)
+/* Returns a failure of the device; any other one is kept by the window. */
+static clf_status keep_failure(struct clf__unit *unit, clf_status status)
 {
     if (status == CLF_OK || clf__is_device_failure(status)) {
         return status;
     }
-    windows->units[slot]->window->failure = clf__failure_keep(status);
+    unit->window->failure = clf__failure_keep(status);
     return CLF_OK;
+}
+
+clf_status clf__windows_run(struct clf__lane *lane, struct clf__unit *unit)
+{
+    double start = clf__seconds();
+    struct clf__window *window = unit->window;
+    window->failure = (struct clf__failure){.status = CLF_OK};
+    clf_status status = keep_failure(unit, window->kind->task(window->context, lane->windows.maker));
+    lane->times.encode += clf__seconds() - start;
+    return status;
 }
 
 clf_status clf__windows_add(struct clf__lane *lane, int count)
@@ -201,7 +211,7 @@ clf_status clf__windows_add(struct clf__lane *lane, int count)
     CLF__TRY(encode(windows, count));
     for (int i = 0; i < count; i++) {
         int slot = windows->chosen_slots[i];
-        CLF__TRY(keep_failure(windows, slot, begin(windows, slot)));
+        CLF__TRY(keep_failure(windows->units[slot], begin(windows, slot)));
     }
     lane->times.batches++;
     lane->times.source_tokens += (int64_t)count * CLF__WINDOW_FRAMES;
@@ -254,7 +264,7 @@ clf_status clf__windows_take(struct clf__lane *lane, struct clf__unit **out)
             continue;
         }
         int is_done = unit->window->failure.status != CLF_OK;
-        CLF__TRY(is_done ? CLF_OK : keep_failure(windows, slot, go_on(&is_done, lane, slot)));
+        CLF__TRY(is_done ? CLF_OK : keep_failure(unit, go_on(&is_done, lane, slot)));
         if (is_done || unit->window->failure.status != CLF_OK) {
             *out = unit;
             clf__windows_remove(windows, slot);

@@ -1,6 +1,6 @@
 /* The windows of speech under search on a lane, which share the batches of the encoder and the decoder as
  * lines do. A window can be decoded several times before it leaves its slot. One thread at a time uses the
- * windows of a lane; their frame maker may be used by any thread. */
+ * windows of a lane. */
 #ifndef CLF_ENGINE_WINDOWS_H
 #define CLF_ENGINE_WINDOWS_H
 
@@ -28,10 +28,12 @@ struct clf__window_place {
     int slot;
 };
 
-/* The functions of a window, which run on the thread that drives the lane. If its device fails, the window
- * starts again on another lane. A failure of `begin`, `end` or `leave` that is not one of the device ends
- * only this window. */
+/* The functions of a window, which run on the thread that drives the lane: either `task`, or those of a
+ * search. If its device fails, the window starts again on another lane. A failure that is not one of the
+ * device ends only this window, except for `load`. */
 struct clf__window_kind {
+    /* Runs at once, outside the searches. Then the other functions are not called. */
+    clf_status (*task)(void *context, struct clf__window_maker *maker);
     /* Computes the frames (CLF__WINDOW_FRAMES, bands) of the window. */
     clf_status (*load)(void *context, struct clf__window_maker *maker, struct clf__tensor frames);
     /* Begins an attempt to decode the encoded window. The rules and the prompt must not change until `end`
@@ -89,6 +91,9 @@ clf_status clf__windows_step(struct clf__lane *lane);
 /* Takes a finished window, with its failure if it has failed; *out is NULL if there is none. Begins the next
  * attempts of windows that need one. */
 clf_status clf__windows_take(struct clf__lane *lane, struct clf__unit **out);
+
+/* Runs the task of a window. Returns a failure of the device; any other one is kept by the window. */
+clf_status clf__windows_run(struct clf__lane *lane, struct clf__unit *unit);
 
 /* Removes the window in a slot, or all windows. */
 void clf__windows_remove(struct clf__windows *windows, int slot);

@@ -32,17 +32,17 @@ struct clf__audio_windows {
     int64_t first;  /* index of the first sample of `samples` in the recording */
     int count;      /* number of valid samples there */
     int ended;      /* the recording has no samples after these */
-    int64_t total;  /* length of the recording in samples; set by clf__audio_windows_measure() */
+    int64_t total;  /* length of the recording in samples; set by clf__audio_windows_end_measure() */
     int64_t frames; /* number of whole frames */
     float peak;     /* maximum of the unscaled frames */
 };
 
 /* Begins a recording; the caller frees windows->samples, also after a failure. */
 clf_status clf__audio_windows_begin(struct clf__audio_windows *windows, struct clf_audio *audio);
-/* Reads a whole recording to measure its length and its maximum, and begins it again. */
-clf_status clf__audio_windows_measure(struct clf__audio_windows *windows, struct clf_audio *audio,
-                                      struct clf__window_maker *maker,
-                                      const struct clf_translate_options *hooks);
+/* A recording is measured by reading its windows from the first, while there are frames from `first` on; the
+ * caller computes the peak. At the end, its length is known and it begins again. */
+int clf__audio_windows_has(const struct clf__audio_windows *windows, int64_t first);
+clf_status clf__audio_windows_end_measure(struct clf__audio_windows *windows);
 /* Reads the samples of the window that starts at frame `first`; they are valid until the next call. Going
  * back to an earlier window rereads the recording from the beginning. */
 clf_status clf__audio_windows_read(struct clf__window_samples *out, struct clf__audio_windows *windows,

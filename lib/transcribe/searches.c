@@ -1,5 +1,20 @@
-/* The searches of windows: for the language, and for the text, with temperature fallback. */
+/* The work on windows: their peaks, and the searches for the language and for the text, with temperature
+ * fallback. */
+#include <math.h>
+
 #include "transcribe/transcription.h"
+
+static clf_status measure(void *context, struct clf__window_maker *maker)
+{
+    struct clf__transcription *work = context;
+    float peak;
+    CLF__TRY(clf__window_maker_measure(&peak, maker, &work->samples));
+    work->windows.peak = fmaxf(work->windows.peak, peak);
+    return CLF_OK;
+}
+
+/* The frames of all windows are scaled by their maximum over the recording. */
+static const struct clf__window_kind measuring = {.task = measure};
 
 static clf_status load_start(void *context, struct clf__window_maker *maker, struct clf__tensor frames)
 {
@@ -85,7 +100,9 @@ static const struct clf__window_kind decoding = {
 void clf__transcription_set_search(struct clf__transcription *work)
 {
     work->window = (struct clf__window){
-        .kind = clf__transcription_needs_language(work) ? &detection : &decoding,
+        .kind = !work->is_measured                        ? &measuring
+                : clf__transcription_needs_language(work) ? &detection
+                                                          : &decoding,
         .capacity = &work->transcriber->capacity,
         .context = work,
     };

@@ -42,7 +42,6 @@ static clf_status begin_next(struct run *run, struct clf__transcription *work)
         int index = run->next++;
         *work = (struct clf__transcription){.transcriber = run->transcriber,
                                             .recordings = &run->recordings,
-                                            .hooks = &run->hooks,
                                             .probability = run->probability,
                                             .index = index,
                                             .windows = {.samples = work->windows.samples}};

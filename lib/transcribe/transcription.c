@@ -37,6 +37,10 @@ clf_status clf__transcription_leave(struct clf__transcription *work)
     if (work->window.failure.status != CLF_OK) {
         return clf__failure_again(&work->window.failure);
     }
+    if (!work->is_measured) {
+        work->seek += CLF__WINDOW_FRAMES;
+        return CLF_OK;
+    }
     if (work->transcript->language == NULL) {
         return settle_language(work);
     }
@@ -77,11 +81,19 @@ static int next_clip(struct clf__transcription *work)
 
 clf_status clf__transcription_next(struct clf__transcription *work, int *has_window)
 {
+    *has_window = 1;
+    if (!work->is_measured && clf__audio_windows_has(&work->windows, work->seek)) {
+        return clf__audio_windows_read(&work->samples, &work->windows, work->seek);
+    }
+    if (!work->is_measured) {
+        work->is_measured = 1;
+        work->seek = 0;
+        CLF__TRY(clf__audio_windows_end_measure(&work->windows));
+    }
     int needs_language = clf__transcription_needs_language(work);
     if (!needs_language && work->transcript->language == NULL) {
         CLF__TRY(settle_language(work));
     }
-    *has_window = 1;
     while (!needs_language && *has_window && work->seek >= work->end) {
         *has_window = next_clip(work);
     }
@@ -99,8 +111,8 @@ clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_
     CLF__TRY(clf__allocate(&work->transcript, 1, sizeof *work->transcript));
     work->transcript->has_words = transcriber->options.word_timestamps;
     work->language = transcriber->language;
-    return clf__audio_windows_measure(&work->windows, audio, clf__engine_window_maker(transcriber->engine),
-                                      work->hooks);
+    work->windows.peak = -INFINITY;
+    return clf__audio_windows_begin(&work->windows, audio);
 }
 
 clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out)

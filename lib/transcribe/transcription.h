@@ -8,10 +8,10 @@
 struct clf__transcription {
     struct clf_transcriber *transcriber;
     const struct clf_recordings *recordings;
-    const struct clf_translate_options *hooks;
     int index; /* index of the recording in `recordings` */
     struct clf__audio_windows windows;
     struct clf_transcript *transcript; /* NULL: no recording */
+    int is_measured;                   /* the maximum of its frames is known */
     struct clf__ids said;              /* the initial prompt, then the tokens of all segments */
     int forgotten;                     /* number of tokens at the start that are no longer part of prompts */
     int capacity;                      /* allocated segments */
@@ -34,15 +34,14 @@ struct clf__transcription {
 
 /* transcription.c */
 
-/* Measures the recording. The caller frees the transcription, also after a failure. */
+/* Begins a recording. The caller frees the transcription, also after a failure. */
 clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_audio *audio);
 /* Frees what belongs to the recording; clf__transcription_free() also frees the memory for the next one. */
 void clf__transcription_clear(struct clf__transcription *work);
 void clf__transcription_free(struct clf__transcription *work);
-/* Prepares the next window to search, which may be the one that detects the language. *has_window receives 0
- * if there is none. */
+/* Prepares the next window to measure or search. *has_window receives 0 if there is none. */
 clf_status clf__transcription_next(struct clf__transcription *work, int *has_window);
-/* Adds the searched window to the transcript and advances. */
+/* Adds the measured or searched window and advances. */
 clf_status clf__transcription_leave(struct clf__transcription *work);
 /* Ends the transcription and returns the transcript, owned by the caller. */
 clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out);
@@ -68,8 +67,8 @@ clf_status clf__detection_end(struct clf__transcription *work, const struct clf_
 clf_status clf__decode_begin(struct clf__transcription *work);
 clf_status clf__decode_end(struct clf__transcription *work, const struct clf__whisper_result *result);
 
-/* searches.c: sets work->window for the search of the window: its language, or its text at rising
- * temperatures, until the result meets the thresholds or is silence. */
+/* searches.c: sets work->window for the work of the window: measuring it, or searching its language, or its
+ * text at rising temperatures, until the result meets the thresholds or is silence. */
 void clf__transcription_set_search(struct clf__transcription *work);
 
 /* segments.c */

@@ -1,5 +1,4 @@
 /* Reads a recording window by window. */
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -56,22 +55,13 @@ clf_status clf__audio_windows_read(struct clf__window_samples *out, struct clf__
     return CLF_OK;
 }
 
-clf_status clf__audio_windows_measure(struct clf__audio_windows *windows, struct clf_audio *audio,
-                                      struct clf__window_maker *maker,
-                                      const struct clf_translate_options *hooks)
+int clf__audio_windows_has(const struct clf__audio_windows *windows, int64_t first)
 {
-    windows->peak = -INFINITY;
-    CLF__TRY(clf__audio_windows_begin(windows, audio));
-    /* Frames after the end may still overlap the recording. */
-    for (int64_t first = 0; !windows->ended || first < clf__frames_of(windows->total);
-         first += CLF__WINDOW_FRAMES) {
-        struct clf__window_samples samples;
-        float peak;
-        CLF__TRY(clf__hooks_go_on(hooks));
-        CLF__TRY(clf__audio_windows_read(&samples, windows, first));
-        CLF__TRY(clf__window_maker_measure(&peak, maker, &samples));
-        windows->peak = fmaxf(windows->peak, peak);
-    }
+    return !windows->ended || first < clf__frames_of(windows->total); /* they may overlap the recording */
+}
+
+clf_status clf__audio_windows_end_measure(struct clf__audio_windows *windows)
+{
     windows->frames = windows->total / CLF__FRAME_SAMPLES;
-    return clf__audio_windows_begin(windows, audio);
+    return clf__audio_windows_begin(windows, windows->audio);
 }
