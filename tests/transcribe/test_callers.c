@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "engine/engine.h"
+#include "runtime/opencl/testing.h"
 #include "support/threads.h"
 #include "transcribe/recording.h"
 
@@ -381,6 +382,49 @@ static void test_left_to_callback(void **state)
     tear_down(&callers);
 }
 
+/* Recordings on two devices, one of which fails at some call: the other one takes its windows over. */
+static void test_devices(void **state)
+{
+    (void)state;
+    static const uint64_t failures[] = {60, 0, 1, 500, 1500};
+    struct callers callers;
+    struct clf_device *device;
+    struct clf_model *models[2];
+    struct task tasks[CALLERS];
+    set_up(&callers, 0);
+    models[0] = callers.model;
+    assert_ok(clf_device_open(&device, NULL, NULL));
+    assert_ok(clf_model_load(&models[1], device, tiny(), NULL));
+    int rounds = support_small() ? 1 : (int)(sizeof failures / sizeof *failures);
+    for (int i = 0; i < rounds; i++) {
+        struct clf_transcriber *first;
+        models[0]->is_lost = models[1]->is_lost = 0;
+        clf_engine_free(callers.engine);
+        assert_ok(clf_engine_create(&callers.engine, models, 2, NULL));
+        assert_ok(clf_transcriber_create_shared(&first, callers.engine, NULL)); /* allocates the memory */
+        clf__device_fail_at(failures[i]);
+        for (int k = 0; k < CALLERS; k++) {
+            begin_task(&tasks[k], &callers, &callers.requests[k]);
+        }
+        for (int k = 0; k < CALLERS; k++) {
+            struct clf_transcript *transcript;
+            await(tasks[k].job, 0);
+            assert_ok(clf_job_take_transcript(&transcript, tasks[k].job));
+            assert_true(is_equal(transcript, callers.requests[k].expected));
+            clf_transcript_free(transcript);
+            end_task(&tasks[k]);
+        }
+        clf__device_fail_at(0);
+        assert_int_equal(clf__engine_working(callers.engine), failures[i] > 0 ? 1 : 2);
+        clf_transcriber_free(first);
+    }
+    clf_engine_free(callers.engine);
+    callers.engine = NULL;
+    clf_model_free(models[1]);
+    clf_device_close(device);
+    tear_down(&callers);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -430,6 +474,7 @@ int main(void)
         cmocka_unit_test_teardown(test_jobs, support_teardown),
         cmocka_unit_test_teardown(test_cancelled, support_teardown),
         cmocka_unit_test_teardown(test_left_to_callback, support_teardown),
+        cmocka_unit_test_teardown(test_devices, support_teardown),
         cmocka_unit_test_teardown(test_refused, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
