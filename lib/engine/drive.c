@@ -381,11 +381,24 @@ void clf__job_ask(struct clf_engine *engine, struct clf__job *job)
     }
 }
 
+/* Lets the threads of other jobs run the lane. */
+static void offer_lane(const struct clf_engine *engine, const struct clf__job *job)
+{
+    for (struct clf__job *other = engine->first; other != NULL; other = other->next) {
+        if (other != job && other->over == NULL && !clf__job_is_over(other)) {
+            clf__job_notify(other);
+        }
+    }
+}
+
 /* Calls the hooks of the job whose thread runs the lane. Another thread may run the lane meanwhile, so that
  * slow hooks delay no other job; returns 0 if it still does. */
 static int ask_driver(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job)
 {
     lane->is_driven = 0;
+    if (job->returned_first != NULL) { /* `returned` may read a recording */
+        offer_lane(engine, job);
+    }
     clf__job_ask(engine, job);
     int is_free = !lane->is_driven;
     lane->is_driven = 1;
