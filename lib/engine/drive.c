@@ -181,13 +181,14 @@ static clf_status serve(struct clf_engine *engine, struct clf__lane *lane, const
     if (status == CLF_OK) {
         lane->has_served = 1;
     }
-    if (status == CLF_OK || status == CLF_DEVICE || !lane->has_served) {
+    if (status != CLF_OK && unit->window != NULL) { /* clf__engine_fit_windows() created a session before */
+        lane->windows.capacity = window_capacity;
+    }
+    if (status == CLF_OK || status == CLF_DEVICE || (unit->window == NULL && !lane->has_served)) {
         return status;
     }
     struct clf__failure failure = clf__failure_keep(status);
-    if (unit->window != NULL) {
-        lane->windows.capacity = window_capacity;
-    } else {
+    if (unit->window == NULL) {
         clf__lane_release(lane);
         lane->capacity = capacity;
         lane->batch_tokens = tokens;
@@ -373,21 +374,25 @@ static void run_turn(struct clf_engine *engine, struct clf__lane *lane, const st
 
 void clf__job_ask(struct clf_engine *engine, struct clf__job *job)
 {
+    job->is_asking = 1;
     pthread_mutex_unlock(&engine->lock);
     struct clf__failure answer = clf__failure_keep(clf__job_go_on(job));
     pthread_mutex_lock(&engine->lock);
+    job->is_asking = 0;
     if (answer.status != CLF_OK) {
         clf__job_cancel(job, &answer);
     }
 }
 
-/* Lets the threads of other jobs run the lane. */
-static void offer_lane(const struct clf_engine *engine, const struct clf__job *job)
+/* Lets the waiting thread of another job run the lane. */
+static void offer_lane(const struct clf_engine *engine)
 {
-    for (struct clf__job *other = engine->first; other != NULL; other = other->next) {
-        if (other != job && other->over == NULL && !clf__job_is_over(other)) {
-            clf__job_notify(other);
-        }
+    struct clf__job *other = engine->first;
+    while (other != NULL && (clf__job_is_over(other) || other->is_asking)) {
+        other = other->next;
+    }
+    if (other != NULL) {
+        clf__job_notify(other);
     }
 }
 
@@ -397,7 +402,8 @@ static int ask_driver(struct clf_engine *engine, struct clf__lane *lane, struct 
 {
     lane->is_driven = 0;
     if (job->returned_first != NULL) { /* `returned` may read a recording */
-        offer_lane(engine, job);
+        job->is_asking = 1;
+        offer_lane(engine);
     }
     clf__job_ask(engine, job);
     int is_free = !lane->is_driven;
@@ -424,17 +430,11 @@ static int drives_on(const struct clf_engine *engine, const struct clf__lane *la
 /* Lets the lane's thread, or that of another job, run the lane. */
 static void hand_over(struct clf_engine *engine, struct clf__lane *lane)
 {
-    struct clf__job *other = engine->first;
     lane->is_driven = 0;
     if (engine->is_threaded) {
         pthread_cond_broadcast(&engine->work);
-        return;
-    }
-    while (other != NULL && clf__job_is_over(other)) {
-        other = other->next;
-    }
-    if (other != NULL) {
-        clf__job_notify(other);
+    } else {
+        offer_lane(engine);
     }
 }
 

@@ -100,6 +100,7 @@ struct clf__job {
     int passed_count; /* number of passed units */
     struct clf__unit *returned_first, *returned_last; /* units that wait for `returned` */
     int is_cancelled;
+    int is_asking;  /* its hooks are called, so that its thread cannot run a lane */
     int is_retired; /* was removed from the engine */
     struct clf__failure failure;
     struct clf__part_text *parts, *last_part; /* streamed text that the waiting thread has not passed on */

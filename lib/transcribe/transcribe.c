@@ -11,6 +11,9 @@
 #include "transcribe/detect.h"
 #include "transcribe/transcription.h"
 
+/* Cost of measuring a window; the cost of a search is its frames. */
+enum { MEASURE_COST = CLF__WINDOW_FRAMES / 100 };
+
 struct run {
     struct clf_transcriber *transcriber;
     struct clf_recordings recordings;
@@ -91,6 +94,7 @@ static clf_status go_on(void *context, struct clf__unit *unit, int *again)
         *again = prepare_window(run, work);
     } while (!*again);
     unit->window = &work->window;
+    unit->cost = work->is_measured ? CLF__WINDOW_FRAMES : MEASURE_COST;
     return CLF_OK;
 }
 
