@@ -18,8 +18,8 @@ extern "C" {
 /* A transcriber: the options of transcriptions with a Whisper model, and its own engine or a shared one
  * (engine.h). Any number of threads may use a transcriber at a time. The windows of all recordings on an
  * engine share the batches of the encoder and of the decoder: a window joins between two decoding steps and
- * leaves when it is finished. With native GEMM, its result has the same bits as that of the recording alone.
- * A call from one of the transcriber's own callbacks returns CLF_BAD_ARGUMENT. */
+ * leaves when it is finished. With native GEMM, a transcript does not depend on the other recordings, bit for
+ * bit. A call from one of the transcriber's own callbacks returns CLF_BAD_ARGUMENT. */
 struct clf_transcriber;
 
 /* A word with adjacent punctuation and its start and end in seconds. */

@@ -8,7 +8,8 @@
 #include "engine/engine.h"
 
 struct clf__handle_kind {
-    const char *results, *take; /* what the job computes, and the function that takes it, for messages */
+    const char *results,
+        *take; /* for messages: the noun for the results, and the function that takes the results */
     /* Makes running work fail; needs the engine's lock. */
     void (*cancel)(struct clf_job *job, const struct clf__failure *failure);
     void (*leave)(struct clf_job *job); /* ends the use of the translator or transcriber */
