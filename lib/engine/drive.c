@@ -270,7 +270,7 @@ static clf_status run_task(struct clf__lane *lane, struct clf__unit *unit)
     return job->run != NULL ? job->run(job->context, lane, unit) : clf__windows_run(lane, unit);
 }
 
-/* Does the work of a turn, without the lock. */
+/* Does the work of a turn, without holding the lock. */
 static clf_status work(struct clf_engine *engine, struct clf__lane *lane, const struct turn *turn)
 {
     if (turn->task != NULL) {

@@ -145,7 +145,7 @@ clf_status clf__handle_check_take(struct clf_job *job, const struct clf__handle_
 
 clf_status clf__handle_fail_taken(void)
 {
-    return clf__fail(CLF_BAD_ARGUMENT, "the results of the job were taken already");
+    return clf__fail(CLF_BAD_ARGUMENT, "the results of the job have already been taken");
 }
 
 void clf_job_free(struct clf_job *job)

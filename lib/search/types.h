@@ -77,8 +77,8 @@ struct clf__search_options {
     double coverage_penalty;
     int coverage_start; /* generated tokens before the first step whose attention counts */
     int memory_limit;   /* maximum number of source positions, if attention is used */
+    double patience;    /* of CLF__STOP_CTRANSLATE2, above 0 */
     enum clf__early_stopping early_stopping;
-    double patience;       /* of CLF__STOP_CTRANSLATE2, above 0 */
     int renormalize;       /* recompute log-softmax without the banned ids */
     const int32_t *prefix; /* (prefix_count) ids of the first generated tokens */
     int prefix_count;      /* <= max_length */

@@ -397,7 +397,7 @@ void clf_transcriber_free(struct clf_transcriber *transcriber)
     int is_inside = transcriber->owns_engine && clf__handle_is_here(transcriber->engine);
     if (atomic_load(&transcriber->calls) > 0 || is_inside) {
         clf__log(CLF_LOG_WARNING,
-                 "a transcriber that is in use is not freed; free its jobs first, and do not "
+                 "the transcriber was not freed, because it is in use; free its jobs first, and do not "
                  "free it in its own callbacks");
         return;
     }

@@ -163,8 +163,9 @@ clf_status clf_engine_create(struct clf_engine **out, struct clf_model *const *m
 void clf_engine_free(struct clf_engine *engine)
 {
     if (engine != NULL && atomic_load(&engine->sharers) > 0) {
-        clf__log(CLF_LOG_WARNING,
-                 "an engine that is in use is not freed; free its translators and transcribers first");
+        clf__log(
+            CLF_LOG_WARNING,
+            "the engine was not freed, because it is in use; free its translators and transcribers first");
         return;
     }
     clf__engine_free(engine);
