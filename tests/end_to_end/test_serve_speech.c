@@ -388,6 +388,49 @@ static void test_detect_language(void **state)
     assert_int_equal(last.status, 422);
 }
 
+/* Returns how long the recordings are that a model has transcribed. */
+static double seconds_of(int port, const char *model)
+{
+    http_request(&last, port, "GET /metrics", "", "");
+    const char *line =
+        strstr(last.body, process_format("\nclformer_audio_seconds_total{model=\"%s\"} ", model));
+    assert_non_null(line);
+    return atof(strchr(line, '}') + 1);
+}
+
+static void load(int port, const char *name, int status, const char *expected)
+{
+    struct http_form form = {.bytes = NULL};
+    http_form_field(&form, "model", name);
+    http_form_post(&last, port, "/whisper/load", &form);
+    assert_int_equal(last.status, status);
+    assert_string_equal(last.body, expected);
+}
+
+/* /load selects a model by its name, for whisper.cpp's endpoint only, and never opens a file. */
+static void test_load(void **state)
+{
+    (void)state;
+    const char *folder = support_fixture("speech/tiny");
+    load(shared.port, "tiny", 403, "{\"error\":\"loading models is disabled on this server\"}");
+    struct http_server server =
+        http_start(process_format("-m one=%s -m two=%s --allow-load --metrics", folder, folder));
+    struct http_form form = form_with("file", "temperature=1&temperature_inc=0");
+    http_form_post(&last, server.port, "/inference", &form);
+    assert_true(seconds_of(server.port, "one") == 2);
+    load(server.port, "two", 200, "Load was successful!");
+    load(server.port, folder, 400, "{\"error\":\"model not found!\"}");
+    load(server.port, "", 400, "{\"error\":\"no 'model' field in the request\"}");
+    http_form_post(&last, server.port, "/inference", &form);
+    assert_true(seconds_of(server.port, "one") == 2 && seconds_of(server.port, "two") == 2);
+    http_form_post(&last, server.port, TRANSCRIPTIONS, &form);
+    assert_true(seconds_of(server.port, "one") == 4 && seconds_of(server.port, "two") == 2);
+    load(server.port, "one", 200, "Load was successful!");
+    http_form_post(&last, server.port, "/inference", &form);
+    assert_true(seconds_of(server.port, "one") == 6 && seconds_of(server.port, "two") == 2);
+    http_end(&server);
+}
+
 static int start_shared(void **state)
 {
     (void)state;
@@ -422,7 +465,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_openai),     TEST(test_openai_verbose),  TEST(test_openai_errors), TEST(test_models),
         TEST(test_json_body),  TEST(test_metrics),         TEST(test_whisper_cpp),   TEST(test_asr),
-        TEST(test_asr_errors), TEST(test_detect_language), TEST(test_end),
+        TEST(test_asr_errors), TEST(test_detect_language), TEST(test_load),          TEST(test_end),
     };
     return cmocka_run_group_tests(tests, start_shared, stop_shared);
 }

@@ -159,6 +159,7 @@ static clf_status check_origin(const char *origin)
 static clf_status create_service(struct service *service, const struct flags *flags)
 {
     service->cors = flags->cors;
+    service->allows_load = flags->allow_load;
     service->changes_text = flags->libretranslate_text;
     service->request_is_over = request_is_over;
     service->limits.characters = chosen(flags->most_characters, 0);

@@ -25,6 +25,7 @@ static const struct speech_route routes[] = {
     {"/v1/audio/translations", "/openai", 0, "file", NULL, openai_translate, openai_problem},
     {"/v1/models", "/openai", 1, NULL, openai_models, NULL, openai_problem},
     {"/inference", "/whisper", 0, "file", NULL, whisper_cpp_infer, whisper_cpp_problem},
+    {"/load", "/whisper", 0, "file", NULL, whisper_cpp_load, whisper_cpp_problem},
     {"/asr", "/asr-api", 0, "audio_file", NULL, asr_transcribe, asr_problem},
     {"/detect-language", "/asr-api", 0, "audio_file", NULL, asr_detect_language, asr_problem},
 };

@@ -189,6 +189,29 @@ static struct answer fail(const struct speech_task *task, clf_status status)
     return answer;
 }
 
+/* Returns the model of a request: by name, or else the one selected by /load, or else the first. */
+static struct speech_model *find_model(const struct service *service, const char *name)
+{
+    struct speech_model *model = name != NULL ? speech_models_find(service->speech, name) : NULL;
+    model = model != NULL ? model : atomic_load(&service->loaded);
+    return model != NULL ? model : speech_models_find(service->speech, NULL);
+}
+
+struct answer whisper_cpp_load(struct service *service, struct speech_request *request)
+{
+    const char *name = upload_text(request->upload, "model");
+    struct speech_model *model = name != NULL ? speech_models_find(service->speech, name) : NULL;
+    if (!service->allows_load) {
+        return endpoints_error(403, "loading models is disabled on this server");
+    }
+    if (model == NULL) {
+        return endpoints_error(400, name != NULL ? "model not found!" : "no 'model' field in the request");
+    }
+    atomic_store(&service->loaded, model);
+    return (struct answer){
+        .status = 200, .text = strdup("Load was successful!"), .type = "text/plain; charset=utf-8"};
+}
+
 struct answer whisper_cpp_infer(struct service *service, struct speech_request *request)
 {
     struct inference inference;
@@ -196,9 +219,7 @@ struct answer whisper_cpp_infer(struct service *service, struct speech_request *
     if (upload_file(upload) < 0) {
         return endpoints_error(400, "no 'file' field in the request");
     }
-    struct speech_model *model = speech_models_find(service->speech, upload_text(upload, "model"));
-    speech_task_init(&inference.task, service,
-                     model != NULL ? model : speech_models_find(service->speech, NULL));
+    speech_task_init(&inference.task, service, find_model(service, upload_text(upload, "model")));
     if (!read_fields(&inference, upload)) {
         return endpoints_error(400, "the language is unknown");
     }

@@ -101,7 +101,7 @@ struct flags {
     int words, lower_case;
     /* serve */
     const char *host, *cors, *keys, *access_log;
-    int port, wyoming, grace, max_body, max_upload, metrics;
+    int port, wyoming, grace, max_body, max_upload, metrics, allow_load;
     int libretranslate_text, needs_key, most_requests, most_characters, most_texts, most_queued, wait,
         time_limit;
     /* Remaining arguments. */

@@ -248,6 +248,8 @@ const struct flag flag_table[] = {
     {"wyoming", 0, TAKES_SERVE, FLAG_COUNT, FIELD(wyoming), "PORT",
      "also listen on this port for Home Assistant's speech recognition, the Wyoming protocol; 0: any free "
      "port (none)"},
+    {"allow-load", 0, TAKES_SERVE, FLAG_SWITCH, FIELD(allow_load), NULL,
+     "let clients of whisper.cpp's server select one of the speech models with POST /load"},
     {"grace", 0, TAKES_SERVE, FLAG_COUNT, FIELD(grace), "SECONDS",
      "time for running requests when a signal stops the server (10)"},
     {"max-body", 0, TAKES_SERVE, FLAG_COUNT, FIELD(max_body), "MB", "maximum size of a request body (10)"},
