@@ -3,10 +3,12 @@
 #include "support/support.h"
 
 #ifdef CLF_HAS_SERVER
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <clformer/clformer.h>
 #include <jansson.h>
 
 #include "support/http.h"
@@ -157,6 +159,87 @@ static void test_streams(void **state)
     json_decref(events);
 }
 
+/* The weights are the mean of the heads that clf_attend() computes. */
+static void check_weights(const json_t *answer, const struct clf_attention_maps *maps, int layer)
+{
+    const json_t *weights = json_object_get(answer, "weights");
+    int heads = maps->decoder_heads, sources = maps->source_count, targets = maps->target_count;
+    assert_int_equal(json_array_size(weights), targets - 1);
+    for (int i = 0; i + 1 < targets; i++) {
+        const json_t *row = json_array_get(weights, (size_t)i);
+        assert_int_equal(json_array_size(row), sources);
+        for (int j = 0; j < sources; j++) {
+            double sum = 0;
+            for (int head = 0; head < heads; head++) {
+                sum += (double)maps->cross[(((layer - 1) * heads + head) * targets + i) * sources + j];
+            }
+            assert_true(fabs(json_number_value(json_array_get(row, (size_t)j)) - sum / heads) < 1e-3);
+        }
+    }
+}
+
+static void test_attention(void **state)
+{
+    (void)state;
+    static const char text[] = "Je suis étudiant.", translation[] = "I'm a student.";
+    struct clf_device *device;
+    struct clf_model *model;
+    struct clf_translator *translator;
+    struct clf_attention_maps *maps;
+    const struct clf_line source = {text, strlen(text)}, target = {translation, strlen(translation)};
+    assert_int_equal(clf_device_open(&device, NULL, NULL), CLF_OK);
+    assert_int_equal(clf_model_load(&model, device, DEMO_MODEL, NULL), CLF_OK);
+    assert_int_equal(clf_translator_create(&translator, model, NULL), CLF_OK);
+    assert_int_equal(clf_attend(&maps, translator, &source, &target), CLF_OK);
+    for (int layer = 0; layer <= 3; layer++) {
+        http_request(&last, shared.port, "POST /v1/attention", JSON_TYPE,
+                     process_format("{\"text\":\"%s\",\"translation\":\"%s\",\"source\":\"auto\","
+                                    "\"target\":\"en\",\"layer\":%s}",
+                                    text, translation, layer > 0 ? process_format("%d", layer) : "null"));
+        json_t *answer = json_loads(last.body, 0, NULL);
+        assert_int_equal(last.status, 200);
+        assert_int_equal(json_integer_value(json_object_get(answer, "layer")), layer > 0 ? layer : 2);
+        assert_int_equal(json_integer_value(json_object_get(answer, "layers")), 3);
+        json_t *tokens = json_pack("[s, s, s, s, s]", "▁Je", "▁suis", "▁étudiant", ".", "</s>");
+        assert_true(json_equal(json_object_get(answer, "source_tokens"), tokens));
+        json_decref(tokens);
+        check_weights(answer, maps, layer > 0 ? layer : 2);
+        json_decref(answer);
+    }
+    clf_attention_maps_free(maps);
+    clf_translator_free(translator);
+    clf_model_free(model);
+    clf_device_close(device);
+}
+
+static void test_attention_errors(void **state)
+{
+    (void)state;
+#define SENTENCE "\"text\":\"Oui.\",\"translation\":\"Yes.\","
+    char *const long_text = process_format("\"text\":\"%0601d\"", 0);
+    const char *const cases[][2] = {
+        {"\"translation\":\"Yes.\"", "text: must be a string"},
+        {"\"text\":[\"Oui.\"],\"translation\":\"Yes.\"", "text: must be a string"},
+        {"\"text\":\"Oui.\"", "translation: must be a string"},
+        {long_text, "text: must be a sentence of at most 600 bytes"},
+        {SENTENCE "\"source\":\"fr\"", "target: must be a language code"},
+        {SENTENCE "\"source\":\"fr\",\"target\":\"de\"",
+         "target: French (fr) is translated to German (de) by several models in sequence"},
+        {SENTENCE "\"source\":\"fr\",\"target\":\"en\",\"layer\":4", "layer: must be an integer from 1 to 3"},
+        {SENTENCE "\"source\":\"fr\",\"target\":\"en\",\"head\":4", "head: unknown field"},
+        {"\"text\":\"\",\"translation\":\"\",\"source\":\"fr\",\"target\":\"en\"", "the source is empty"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        http_request(&last, shared.port, "POST /v1/attention", JSON_TYPE,
+                     process_format("{%s}", cases[i][0]));
+        if (last.status != 400 || strstr(last.body, cases[i][1]) == NULL) {
+            fail_msg("%s: expected %s, got %d %s", cases[i][0], cases[i][1], last.status, last.body);
+        }
+    }
+    http_request(&last, shared.port, "POST /v1/attention", FORM_TYPE, "text=a&source=fr&target=en");
+    assert_int_equal(last.status, 415);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -237,6 +320,8 @@ int main(void)
         cmocka_unit_test_teardown(test_equal_to_command, support_teardown),
         cmocka_unit_test_teardown(test_sentences, support_teardown),
         cmocka_unit_test_teardown(test_streams, support_teardown),
+        cmocka_unit_test_teardown(test_attention, support_teardown),
+        cmocka_unit_test_teardown(test_attention_errors, support_teardown),
         cmocka_unit_test_teardown(test_errors, support_teardown),
         cmocka_unit_test_teardown(test_warnings, support_teardown),
     };

@@ -12,6 +12,7 @@
 #include "serve/page.h"
 #include "serve/speech_routes.h"
 #include "serve/translate_request.h"
+#include "serve/v1_attention.h"
 #include "serve/v1_translate.h"
 #include "shared/results.h"
 
@@ -113,6 +114,7 @@ static const struct endpoint_route {
     {"/ready", get_ready, NULL},
     {"/metrics", get_metrics, NULL},
     {"/v1/translate", NULL, v1_translate},
+    {"/v1/attention", NULL, v1_attention},
     {"/v2/translate", NULL, deepl_translate},
     {"/v2/languages", deepl_languages, deepl_languages},
     {"/v2/usage", deepl_usage, deepl_usage},

@@ -20,6 +20,7 @@ struct service {
     const char *cors;        /* origin whose pages may use the server; "*": all; NULL: none */
     struct clients *clients;
     struct gate *gate;
+    struct gate *attending;               /* for attention maps */
     struct files *files;                  /* translated files */
     int changes_text;                     /* 1: --libretranslate-text */
     int (*request_is_over)(void *unused); /* whether to end this thread's request */

@@ -15,6 +15,8 @@ static const struct page_file files[] = {
     {"/page/page.js", script, serve_page_js},
     {"/page/translator.js", script, serve_translator_js},
     {"/page/files.js", script, serve_files_js},
+    {"/page/attention.js", script, serve_attention_js},
+    {"/page/elements.js", script, serve_elements_js},
     {"/page/server.js", script, serve_server_js},
     {"/page/icon.svg", "image/svg+xml", serve_icon_svg},
     {"/robots.txt", "text/plain; charset=utf-8", serve_robots_txt},

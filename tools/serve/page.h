@@ -6,7 +6,8 @@
 
 /* The files of the folder page/, and openapi.json; NUL-terminated. */
 extern const unsigned char serve_index_html[], serve_page_css[], serve_page_js[], serve_translator_js[],
-    serve_files_js[], serve_server_js[], serve_icon_svg[], serve_robots_txt[], serve_openapi_json[];
+    serve_files_js[], serve_attention_js[], serve_elements_js[], serve_server_js[], serve_icon_svg[],
+    serve_robots_txt[], serve_openapi_json[];
 
 struct page_file {
     const char *path, *type;

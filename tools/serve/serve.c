@@ -49,6 +49,7 @@ enum {
     DEFAULT_QUEUE = 1000000,
     DEFAULT_WAIT = 60,
     DEFAULT_TIME = 3600,
+    MOST_ATTENDING = 32, /* requests for attention maps that run or wait */
     WAIT_NANOSECONDS = 50000000
 };
 
@@ -181,6 +182,7 @@ static clf_status create_service(struct service *service, const struct flags *fl
     CLF__TRY(
         clients_create(&service->clients, flags->keys, flags->needs_key, chosen(flags->most_requests, 0)));
     CLF__TRY(gate_create(&service->gate, queue, SERVER_MOST_REQUESTS));
+    CLF__TRY(gate_create(&service->attending, 1, MOST_ATTENDING));
     CLF__TRY(files_create(&service->files));
     if (flags->access_log != NULL || flags->verbose || flags->json) {
         CLF__TRY(access_log_open(&service->log, flags->access_log, flags->json));
@@ -197,6 +199,7 @@ static void free_service(struct service *service)
     access_log_close(service->log);
     files_free(service->files);
     gate_free(service->gate);
+    gate_free(service->attending);
     clients_free(service->clients);
 }
 

@@ -85,6 +85,16 @@ static int set_option(struct clf_translate_options *options, const struct option
     return 1;
 }
 
+int v1_key_check(const struct fields *fields, struct answer *answer)
+{
+    const json_t *key = json_object_get(fields->object, "api_key");
+    if (key != NULL && !json_is_null(key) && !json_is_string(key)) {
+        *answer = endpoints_error(400, "api_key: must be a string");
+        return 0;
+    }
+    return 1;
+}
+
 /* Sets the search options, and refuses unknown fields. */
 static int read_options(struct v1_request *request, const struct fields *fields, struct answer *answer)
 {
@@ -113,12 +123,7 @@ static int read_options(struct v1_request *request, const struct fields *fields,
         return 0;
     }
     request->options.seed = (uint64_t)json_integer_value(seed);
-    const json_t *key = json_object_get(fields->object, "api_key");
-    if (key != NULL && !json_is_null(key) && !json_is_string(key)) {
-        *answer = endpoints_error(400, "api_key: must be a string");
-        return 0;
-    }
-    return 1;
+    return v1_key_check(fields, answer);
 }
 
 /* Returns a new array of the strings of a field; NULL after setting the answer. */
@@ -213,8 +218,8 @@ static const struct language *read_language(const struct service *service, const
     return language;
 }
 
-static int read_languages(struct v1_request *request, const struct service *service,
-                          const struct fields *fields, struct answer *answer)
+int v1_languages_read(struct v1_request *request, const struct service *service, const struct fields *fields,
+                      struct answer *answer)
 {
     const char *source = json_string_value(json_object_get(fields->object, "source"));
     request->confidence = NAN;
@@ -240,7 +245,7 @@ int v1_request_read(struct v1_request *out, struct service *service, const struc
 {
     *out = (struct v1_request){.texts = NULL};
     if (!read_texts(out, fields, answer) || !texts_are_admitted(out->texts, out->is_array, service, answer) ||
-        !read_languages(out, service, fields, answer)) {
+        !v1_languages_read(out, service, fields, answer)) {
         return 0;
     }
     const struct hop *last = &out->route.hops[out->route.count - 1];

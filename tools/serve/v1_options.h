@@ -21,6 +21,12 @@ struct v1_request {
  * cases. */
 int v1_request_read(struct v1_request *out, struct service *service, const struct fields *fields,
                     struct answer *answer);
+/* Reads `source` and `target` for out->texts, and finds the route, which has at least one hop. Returns 1, or
+ * 0 after setting the answer. */
+int v1_languages_read(struct v1_request *out, const struct service *service, const struct fields *fields,
+                      struct answer *answer);
+/* Checks the type of `api_key`. Returns 1, or 0 after setting the answer. */
+int v1_key_check(const struct fields *fields, struct answer *answer);
 void v1_request_free(struct v1_request *request);
 
 #endif

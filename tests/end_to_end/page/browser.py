@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the protocol's name of an element's identifier
-KEYS = {"tab": "\ue004", "enter": "\ue007", "control": "\ue009", "shift": "\ue008", "space": " ", "end": "\ue000"}
+KEYS = {"tab": "\ue004", "enter": "\ue007", "control": "\ue009", "shift": "\ue008", "space": " ", "end": "\ue000", "arrow_right": "\ue014"}
 WAIT_SECONDS = 60
 
 

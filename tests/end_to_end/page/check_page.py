@@ -86,6 +86,50 @@ def test_real_server(page):
     assert browser.run("return text.value === '' && text === document.activeElement && others.hidden")
 
 
+def test_attention(page):
+    browser = page.browser
+    page.open()
+    assert browser.run("return attend.disabled")
+    browser.type("#text", "Je suis étudiant.")
+    browser.wait_text("#translation", "I'm a student.")
+    browser.click("#attend")
+    browser.wait("the attention", lambda: browser.is_shown("#attention"))
+    tokens = lambda row: browser.run(f"return [...document.querySelectorAll('#{row}-tokens > *')].map(token => token.textContent)")
+    source, target = tokens("source"), tokens("target")
+    assert "".join(source[:-1]) == "Jesuisétudiant." and "".join(target) == "I'mastudent.", (source, target)
+    assert not browser.is_shown("#sentences") and browser.run("return layer.options.length === 3 && layer.value === '2'")
+    assert browser.text("#weights").startswith(target[0] + ": ")
+    browser.run("document.querySelector('#target-tokens input').focus()")
+    for token in target[1:]:  # the arrow keys choose tokens
+        browser.press("arrow_right")
+        assert browser.text("#weights").startswith(token + ": "), browser.text("#weights")
+        assert browser.text("#map .chosen th") == token
+    chosen = target.index("student")
+    browser.click(f"#target-tokens > :nth-child({chosen + 1})")
+    weights = browser.text("#weights")
+    assert "étudiant" in "".join(source) and weights.startswith("student: ") and weights.count("%") == 4, weights
+    largest = browser.run("return [...document.querySelectorAll('#source-tokens > *')].map(t => Number(t.style.getPropertyValue('--weight')))")
+    assert 0 < max(largest) <= 1 and weights.split()[1] == source[largest.index(max(largest))], (largest, weights)
+    page.save("attention")
+    browser.choose("#layer", "1")
+    browser.wait("another layer", lambda: browser.text("#weights") != weights)
+    assert browser.text("#weights").startswith("student: ") and browser.run("return layer.value === '1'")
+    browser.click("#attention-hide")
+    assert not browser.is_shown("#attention") and browser.run("return document.activeElement === attend")
+    browser.run("text.value = ''")
+    browser.type("#text", "Merci. Je suis malade.")
+    browser.wait_text("#translation", "Thanks.")
+    browser.click("#attend")
+    browser.wait("the sentences", lambda: browser.is_shown("#sentences"))
+    assert browser.run("return [...sentence.options].map(option => option.text)") == ["Merci.", "Je suis malade."]
+    assert tokens("target") == ["Thanks", "."]
+    browser.choose("#sentence", "1")
+    browser.wait("the second sentence", lambda: "sick" in tokens("target"))
+    browser.type("#text", " Oui.")
+    browser.wait("no attention", lambda: not browser.is_shown("#attention"))
+    page.is_quiet()
+
+
 def test_real_file(page):
     browser = page.browser
     page.open()
@@ -261,13 +305,13 @@ def test_keyboard(page):
     browser.wait("alternatives", lambda: browser.is_shown("#alternatives button"))
     browser.run("source.focus()")
     seen = []
-    for _ in range(11):
+    for _ in range(12):
         one, outline = browser.run("const e = document.activeElement, s = getComputedStyle(/^(file|text)$/.test(e.id) ? e.parentNode : e);"
                                    "return [e.id || e.textContent, s.outlineStyle + s.outlineWidth]")
         seen.append(one)
         assert outline in ("solid2px", "solid3px"), (one, outline)
         browser.press("tab")
-    assert seen == ["source", "swap", "target", "text", "clear", "translation", "fr>en: OUI 0", "fr>en: OUI 1", "copy", "model", "file"], seen
+    assert seen == ["source", "swap", "target", "text", "clear", "translation", "fr>en: OUI 0", "fr>en: OUI 1", "attend", "copy", "model", "file"], seen
     labels = browser.run("return [...document.querySelectorAll('button, select, textarea, input, a')].filter(e => e.checkVisibility())"
                          ".filter(e => !(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim())).map(e => e.outerHTML)")
     assert labels == [], labels

@@ -1,6 +1,7 @@
 /* Text files and recordings: each becomes a job in the list below the text areas. Jobs run one after another. */
+import { fill, set_language } from "./elements.js";
 import { Problem, Translation, request } from "./server.js";
-import { characters, copy_with_label, count_text, fill, set_language } from "./translator.js";
+import { characters, copy_with_label, count_text } from "./translator.js";
 
 const $ = id => document.getElementById(id);
 const RECORDING = /\.(aac|aif{1,2}|amr|flac|m4a|m4v|mka|mkv|mov|mp3|mp4|mpe?g|oga|ogg|opus|wav|webm|wma)$/i;

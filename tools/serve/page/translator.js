@@ -1,4 +1,6 @@
 /* The two text areas. */
+import { Attention } from "./attention.js";
+import { fill, set_language } from "./elements.js";
 import { Problem, Translation, request_translation } from "./server.js";
 
 const MOST_FOR_ALTERNATIVES = 500; // characters of a text
@@ -8,22 +10,6 @@ const [source, target, text, shown] = ["source", "target", "text", "translation"
 
 export const count_text = number => number.toLocaleString("en");
 export const characters = text => { let count = 0; for (const _ of text) count++; return count; };
-
-/* The direction in which a language is written, for the attribute dir. */
-export function direction(code) {
-  if (code === "auto") return "auto";
-  return /^(ar|arc|ary|arz|azb|ckb|dv|fa|glk|he|iw|ks|lrc|mzn|nqo|pnb|prs|ps|sd|syr|ug|ur|yi|.*[-_](Arab|Hebr))\b/i.test(code) ? "rtl" : "ltr";
-}
-
-export function set_language(element, code) {
-  element.dir = direction(code);
-  element.lang = code === "auto" ? "" : code;
-}
-
-export function fill(select, rows, wanted) {
-  select.replaceChildren(...rows.map(([value, text]) => new Option(text, value)));
-  if (rows.some(row => row[0] === wanted)) select.value = wanted;
-}
 
 function stored_languages() {
   try {
@@ -65,6 +51,8 @@ export class Translator {
     this.limit = settings.charLimit ?? -1;
     this.delay = settings.frontendTimeout ?? 500;
     Object.assign(this, { show_error, translation: "", detected: null, running: null, timer: 0 });
+    this.attention = new Attention(show_error, () => ({ text: text.value.trim(), source: this.known_source() ?? "auto", target: target.value,
+      translation: this.translation }));
     const given = settings.language ?? {}, wanted = { source: given.source?.code, target: given.target?.code, ...stored_languages() };
     const first = given.source?.code === "auto" ? [["auto", "Detect language"]] : [];
     fill(source, [...first, ...this.sources.map(one => [one.code, one.name])], wanted.source);
@@ -126,6 +114,7 @@ export class Translator {
     this.translation = words;
     shown.textContent = words;
     $("copy").disabled = words === "";
+    this.attention.translation_changed(words);
   }
 
   show_alternatives(list) {
@@ -188,6 +177,7 @@ export class Translator {
     if (!this.check_count() || is_empty) return;
     const { signal } = this.running = new AbortController(), work = new Translation(text.value, source.value, target.value);
     this.set_busy(true);
+    this.attention.hide();
     try {
       await work.run(signal, () => signal.aborted || this.show_part(work));
       if (signal.aborted) return;
