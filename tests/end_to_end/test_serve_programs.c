@@ -22,13 +22,13 @@ static void test_programs(void **state)
         skip();
     }
     const char *speech = support_fixture("speech/tiny");
-    server = http_start(process_format("-m " DEMO_MODEL " -m %s", speech));
+    server = http_start(process_format("-m " DEMO_MODEL " -m %s --wyoming 0", speech));
     process_set_environment();
     print_message("%s", process_shell(process_format(
                             "PYTHONPATH='" PACKAGES "' python3 -B -W ignore '" CLF_SOURCE_FOLDER
-                            "/tests/end_to_end/clients/check_clients.py' %d '" CLF_BUILD_FOLDER
+                            "/tests/end_to_end/clients/check_clients.py' %d %d '" CLF_BUILD_FOLDER
                             "/clformer' '" DEMO_MODEL "' '%s' 2>&1",
-                            server.port, speech)));
+                            server.port, server.wyoming_port, speech)));
     int status = http_stop(&server, SIGTERM);
     server.process.child = 0;
     assert_int_equal(status, 0);

@@ -24,7 +24,8 @@ struct http_server http_start(const char *flags)
 
 struct http_server http_start_by(const struct process *process, const char *flags)
 {
-    struct http_server server = {coprocess_start_by(process, process_format("serve --port 0 %s", flags)), 0};
+    struct http_server server = {coprocess_start_by(process, process_format("serve --port 0 %s", flags)), 0,
+                                 0};
     char text[4096] = "";
     int is_running = 1;
     for (int i = 0; i < 100 * TIMEOUT_SECONDS && server.port == 0 && is_running; i++) {
@@ -32,10 +33,11 @@ struct http_server http_start_by(const struct process *process, const char *flag
         is_running = waitid(P_PID, (id_t)server.process.child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
                      ended.si_pid == 0;
         if (pread(fileno(server.process.error_file), text, sizeof text - 1, 0) > 0) {
-            static const char before[] = " at http://127.0.0.1:";
-            char *address = strstr(text, before);
+            static const char before[] = " at http://127.0.0.1:", second[] = " and tcp://127.0.0.1:";
+            const char *address = strstr(text, before), *other = strstr(text, second);
             int is_whole = address != NULL && strchr(address, '\n') != NULL;
             server.port = is_whole ? atoi(address + strlen(before)) : 0;
+            server.wyoming_port = is_whole && other != NULL ? atoi(other + strlen(second)) : 0;
         }
         http_pause();
     }

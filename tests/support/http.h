@@ -16,6 +16,7 @@ struct http_answer {
 struct http_server {
     struct coprocess process;
     int port;
+    int wyoming_port; /* of --wyoming; 0: none */
 };
 
 void http_pause(void);

@@ -1,11 +1,13 @@
-"""Programs that use LibreTranslate, OpenAI, DeepL or whisper-asr-webservice get the answers that they expect from `clformer serve`.
+"""Programs that use LibreTranslate, OpenAI, DeepL, whisper-asr-webservice or Wyoming get the answers that they expect from
+`clformer serve`.
 
-  check_clients.py PORT CLFORMER TEXT_MODEL SPEECH_MODEL [TEST...]
+  check_clients.py PORT WYOMING_PORT CLFORMER TEXT_MODEL SPEECH_MODEL [TEST...]
 
-The server has both models: one from French to English, and one for speech. The Python packages are those of requirements.txt.
+The server has both models: one from French to English, and one for speech. WYOMING_PORT is that of --wyoming. The Python packages are those of requirements.txt.
 Programs that are no packages are represented by their requests.
 """
 import array
+import asyncio
 import json
 import math
 import os
@@ -22,8 +24,13 @@ import openai
 import requests
 from deep_translator import LibreTranslator
 from deep_translator.exceptions import ServerException
+from wyoming.asr import Transcribe, Transcript
+from wyoming.audio import AudioStart, AudioStop, wav_to_chunks
+from wyoming.client import AsyncClient
+from wyoming.info import Describe, Info
+from wyoming.ping import Ping, Pong
 
-PORT, CLFORMER, TEXT_MODEL, SPEECH_MODEL = sys.argv[1:5]
+PORT, WYOMING_PORT, CLFORMER, TEXT_MODEL, SPEECH_MODEL = sys.argv[1:6]
 ADDRESS = f"http://127.0.0.1:{PORT}"
 LINES = (pathlib.Path(TEXT_MODEL) / "work.txt").read_text(encoding="utf8").splitlines()
 TRANSLATIONS = []  # of LINES, by the command
@@ -186,11 +193,39 @@ def test_bazarr():
         assert answer["language_code"] and answer["detected_language"], answer
 
 
+async def ask_wyoming(*events):
+    """Sends events, and returns the next event of the server."""
+    async with AsyncClient.from_uri(f"tcp://127.0.0.1:{WYOMING_PORT}", read_timeout=600) as client:
+        for event in events:
+            await client.write_event(event.event())
+        return await client.read_event()
+
+
+def test_wyoming():
+    """The dialogue of Home Assistant: it asks for the models, then opens a connection for each utterance."""
+    info = asyncio.run(ask_wyoming(Describe()))
+    assert Info.is_type(info.type), info
+    program = Info.from_event(info).asr[0]
+    assert program.installed and program.attribution.name and not program.supports_transcript_streaming, program
+    equal([(model.name, model.installed) for model in program.models], [(pathlib.Path(SPEECH_MODEL).name, True)])
+    assert {"de", "en"} <= set(program.models[0].languages), program
+    equal(Pong.from_event(asyncio.run(ask_wyoming(Ping(text="here")))).text, "here")
+    with tempfile.TemporaryDirectory() as folder:
+        sound = pathlib.Path(folder) / "sound.wav"
+        write_sound(sound)
+        expected = json.loads((transcribe(sound, "--language", "de") / "sound.json").read_text(encoding="utf8"))
+        with wave.open(str(sound), "rb") as file:
+            chunks = list(wav_to_chunks(file, samples_per_chunk=1024))
+        answer = asyncio.run(ask_wyoming(Transcribe(language="de"), AudioStart(RATE, 2, 1), *chunks, AudioStop()))
+    assert Transcript.is_type(answer.type), answer
+    equal(Transcript.from_event(answer), Transcript(text=expected["text"].strip(), language="de"))
+
+
 def main():
     os.environ["NO_PROXY"] = "*"
     TRANSLATIONS.extend(translate_lines())
     for name, test in list(globals().items()):
-        if name.startswith("test_") and (len(sys.argv) == 5 or name in sys.argv[5:]):
+        if name.startswith("test_") and (len(sys.argv) == 6 or name in sys.argv[6:]):
             start = time.monotonic()
             print(name, end="", flush=True)
             test()
