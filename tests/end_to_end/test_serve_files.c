@@ -1,4 +1,4 @@
-/* `clformer serve`: files are translated like the same text, and can be downloaded. */
+/* `clformer serve`: files are translated like the same text, and can be downloaded; suggestions are kept. */
 #include "support/support.h"
 
 #ifdef CLF_HAS_SERVER
@@ -87,8 +87,6 @@ static void test_errors(void **state)
     assert_int_equal(last.status, 404);
     http_request(&last, shared.port, "GET /download_file/", "", "");
     assert_int_equal(last.status, 404);
-    http_request(&last, shared.port, "POST /suggest", FORM_TYPE, "");
-    assert_int_equal(last.status, 403);
 }
 
 /* Files beyond the limit replace the oldest ones. */
@@ -101,6 +99,69 @@ static void test_many(void **state)
     }
     http_request(&last, shared.port, first, "", "");
     assert_int_equal(last.status, 404);
+}
+
+static void check_suggestion(int port, const char *type, const char *body, int status, const char *expected)
+{
+    http_check(&last, port, "POST /suggest", type, body, status, expected);
+}
+
+static void test_suggestions(void **state)
+{
+    (void)state;
+    static const char success[] = "{\"success\":true}";
+    const char *folder = support_temporary_folder();
+    check_suggestion(shared.port, FORM_TYPE, "", 403,
+                     "{\"error\":\"Suggestions are disabled on this server.\"}");
+    process_write(folder, "kept", "{}\n", 3);
+    struct http_server server =
+        http_start(process_format("-m " DEMO_MODEL " --suggestions %s/kept --char-limit 6000", folder));
+    http_request(&last, server.port, "GET /frontend/settings", "", "");
+    assert_non_null(strstr(last.body, "\"suggestions\":true"));
+    check_suggestion(server.port, FORM_TYPE, "q=Merci.&s=Thanks!&source=FR&target=en", 200, success);
+    check_suggestion(server.port, JSON_TYPE,
+                     "{\"q\":\"a\\nb\",\"s\":\"\\\"c\\\"\",\"source\":\"auto\",\"target\":\"en\"}", 200,
+                     success);
+    static const char *const refused[][2] = {
+        {"", "Invalid request: missing q parameter"},
+        {"q=a&s=&source=fr&target=en", "Invalid request: missing s parameter"},
+        {"q=a&s=b&target=en", "Invalid request: missing source parameter"},
+        {"q=a&s=b&source=fr", "Invalid request: missing target parameter"},
+        {"q=a&s=b&source=fr&target=auto", "auto is not supported"},
+        {"q=a&s=b&source=xx&target=en", "xx is not supported"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        check_suggestion(server.port, FORM_TYPE, refused[i][0], 400,
+                         process_format("{\"error\":\"%s\"}", refused[i][1]));
+    }
+    check_suggestion(server.port, FORM_TYPE, process_format("q=%06001d&s=b&source=fr&target=en", 0), 400,
+                     "{\"error\":\"Invalid request: request (6001) exceeds text limit (6000)\"}");
+    check_suggestion(server.port, FORM_TYPE, process_format("q=a&s=%010001d&source=fr&target=en", 0), 400,
+                     "{\"error\":\"Invalid request: s parameter exceeds 10000 bytes\"}");
+    http_end(&server);
+    size_t size;
+    assert_string_equal(process_read(folder, "kept", &size),
+                        "{}\n{\"q\":\"Merci.\",\"s\":\"Thanks!\",\"source\":\"fr\",\"target\":\"en\"}\n"
+                        "{\"q\":\"a\\nb\",\"s\":\"\\\"c\\\"\",\"source\":\"auto\",\"target\":\"en\"}\n");
+}
+
+/* A file that cannot be written loses the suggestion, and a full file takes no more. */
+static void test_full(void **state)
+{
+    (void)state;
+    static const char fields[] = "q=a&s=b&source=fr&target=en";
+    struct http_server server = http_start("-m " DEMO_MODEL " --suggestions /dev/full");
+    check_suggestion(server.port, FORM_TYPE, fields, 507,
+                     "{\"error\":\"The suggestion could not be stored\"}");
+    http_end(&server);
+    const char *path = process_format("%s/large", support_temporary_folder());
+    process_shell(process_format("truncate -s 104857590 '%s'", path));
+    server = http_start(process_format("-m " DEMO_MODEL " --suggestions %s", path));
+    check_suggestion(server.port, FORM_TYPE, fields, 507,
+                     "{\"error\":\"The server has no room for further suggestions\"}");
+    http_end(&server);
+    struct process_result result = run_clformer(NULL, "serve -m " DEMO_MODEL " --suggestions /nowhere/file");
+    assert_refused(result, 1, "--suggestions /nowhere/file: No such file");
 }
 
 static int start_shared(void **state)
@@ -122,6 +183,8 @@ int main(void)
         cmocka_unit_test_teardown(test_html, support_teardown),
         cmocka_unit_test_teardown(test_errors, support_teardown),
         cmocka_unit_test_teardown(test_many, support_teardown),
+        cmocka_unit_test_teardown(test_suggestions, support_teardown),
+        cmocka_unit_test_teardown(test_full, support_teardown),
     };
     return cmocka_run_group_tests(tests, start_shared, stop_shared);
 }

@@ -11,6 +11,7 @@
 #include "serve/file_request.h"
 #include "serve/page.h"
 #include "serve/speech_routes.h"
+#include "serve/suggestions.h"
 #include "serve/translate_request.h"
 #include "serve/v1_attention.h"
 #include "serve/v1_translate.h"
@@ -62,13 +63,14 @@ static struct answer get_settings(struct service *service, const struct fields *
     source = source != NULL ? source : &none;
     target = target != NULL ? target : &none;
     int characters = service->limits.characters > 0 ? service->limits.characters : -1;
-    return answer_with(
-        200, json_pack("{s:b, s:i, s:b, s:i, s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}, s:b, s:o}", "apiKeys",
-                       clients_have_keys(service->clients), "charLimit", characters, "filesTranslation", 1,
-                       "frontendTimeout", 500, "keyRequired", clients_need_keys(service->clients), "language",
-                       "source", "code", has_auto ? "auto" : source->code, "name",
-                       has_auto ? "Auto Detect" : source->name, "target", "code", target->code, "name",
-                       target->name, "suggestions", 0, "supportedFilesFormat", file_extensions()));
+    return answer_with(200, json_pack("{s:b, s:i, s:b, s:i, s:b, s:{s:{s:s, s:s}, s:{s:s, s:s}}, s:b, s:o}",
+                                      "apiKeys", clients_have_keys(service->clients), "charLimit", characters,
+                                      "filesTranslation", 1, "frontendTimeout", 500, "keyRequired",
+                                      clients_need_keys(service->clients), "language", "source", "code",
+                                      has_auto ? "auto" : source->code, "name",
+                                      has_auto ? "Auto Detect" : source->name, "target", "code", target->code,
+                                      "name", target->name, "suggestions", service->suggestions != NULL,
+                                      "supportedFilesFormat", file_extensions()));
 }
 
 static struct answer get_health(struct service *service, const struct fields *fields)
@@ -93,12 +95,6 @@ static struct answer get_metrics(struct service *service, const struct fields *f
 
 typedef struct answer endpoint(struct service *service, const struct fields *fields);
 
-static struct answer suggest(struct service *service, const struct fields *fields)
-{
-    (void)service, (void)fields;
-    return endpoints_error(403, "Suggestions are disabled on this server.");
-}
-
 static const struct endpoint_route {
     const char *path;     /* a trailing slash: also matches longer paths */
     endpoint *get, *post; /* NULL: the method is not allowed */
@@ -107,7 +103,7 @@ static const struct endpoint_route {
     {"/detect", NULL, detect_request},
     {"/translate_file", NULL, file_translate},
     {"/download_file/", file_download, NULL},
-    {"/suggest", NULL, suggest},
+    {"/suggest", NULL, suggestions_add},
     {"/languages", get_languages, NULL},
     {"/frontend/settings", get_settings, NULL},
     {"/health", get_health, NULL},

@@ -22,6 +22,7 @@ struct service {
     struct gate *gate;
     struct gate *attending;               /* for attention maps */
     struct files *files;                  /* translated files */
+    struct suggestions *suggestions;      /* NULL: disabled */
     int changes_text;                     /* 1: --libretranslate-text */
     int (*request_is_over)(void *unused); /* whether to end this thread's request */
     struct access_log *log;               /* NULL: none */

@@ -1,15 +1,49 @@
 #include "serve/q_field.h"
 
+#include <ctype.h>
 #include <limits.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "serve/texts.h"
+
+enum { SHOWN_BYTES = 64 };
 
 int field_is_empty(const json_t *value)
 {
     return value == NULL || json_is_null(value) ||
            (json_is_string(value) && json_string_length(value) == 0) ||
            (json_is_array(value) && json_array_size(value) == 0);
+}
+
+int field_is_text(const struct fields *fields, const char *name, struct answer *answer)
+{
+    const json_t *value = json_object_get(fields->object, name);
+    if (field_is_empty(value)) {
+        *answer = endpoints_error(400, "Invalid request: missing %s parameter", name);
+        return 0;
+    }
+    if (!json_is_string(value)) {
+        *answer = endpoints_error(400, "Invalid request: %s parameter is not a string", name);
+        return 0;
+    }
+    return 1;
+}
+
+size_t field_shown_size(const char *word)
+{
+    size_t size = strlen(word);
+    return size < SHOWN_BYTES ? size : clf__utf8_cut(word, SHOWN_BYTES);
+}
+
+struct answer field_refuse_code(const char *code)
+{
+    char lower[SHOWN_BYTES];
+    size_t size = field_shown_size(code);
+    for (size_t i = 0; i < size; i++) {
+        lower[i] = (char)tolower((unsigned char)code[i]);
+    }
+    return endpoints_error(400, "%.*s is not supported", (int)size, lower);
 }
 
 enum client_verdict request_admit(int *limit, const struct service *service, const struct fields *fields)

@@ -1,4 +1,4 @@
-/* The fields api_key and q: the client's key and the texts. */
+/* The fields that several endpoints share: api_key, q and language codes. */
 #ifndef CLF_TOOLS_SERVE_Q_FIELD_H
 #define CLF_TOOLS_SERVE_Q_FIELD_H
 
@@ -6,6 +6,14 @@
 
 /* Returns 1 for a missing or null field, "", [], and a value that LibreTranslate treats as missing. */
 int field_is_empty(const json_t *value);
+
+/* Checks that a field is a string and not empty. Returns 1, or 0 after setting the answer. */
+int field_is_text(const struct fields *fields, const char *name, struct answer *answer);
+
+/* Returns how many bytes of a client's value an error quotes. */
+size_t field_shown_size(const char *word);
+/* Answers that a language, in lower case, is not supported. */
+struct answer field_refuse_code(const char *code);
 
 /* Counts a request of the client, or one per text if `q` or `text` is an array.
  *

@@ -12,6 +12,7 @@
 #include "serve/listen.h"
 #include "serve/server.h"
 #include "serve/speech.h"
+#include "serve/suggestions.h"
 #include "serve/wyoming.h"
 #endif
 
@@ -184,6 +185,9 @@ static clf_status create_service(struct service *service, const struct flags *fl
     CLF__TRY(gate_create(&service->gate, queue, SERVER_MOST_REQUESTS));
     CLF__TRY(gate_create(&service->attending, 1, MOST_ATTENDING));
     CLF__TRY(files_create(&service->files));
+    if (flags->suggestions != NULL) {
+        CLF__TRY(suggestions_open(&service->suggestions, flags->suggestions));
+    }
     if (flags->access_log != NULL || flags->verbose || flags->json) {
         CLF__TRY(access_log_open(&service->log, flags->access_log, flags->json));
     }
@@ -197,6 +201,7 @@ static void free_service(struct service *service)
 {
     metrics_free(service->metrics);
     access_log_close(service->log);
+    suggestions_close(service->suggestions);
     files_free(service->files);
     gate_free(service->gate);
     gate_free(service->attending);

@@ -1,6 +1,5 @@
 #include "serve/translate_request.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/utf8.h"
 #include "serve/detection.h"
 #include "serve/failures.h"
 #include "serve/html.h"
@@ -17,7 +15,7 @@
 #include "serve/texts.h"
 #include "shared/results.h"
 
-enum { MOST_ALTERNATIVES = 5, SHOWN_BYTES = 64 };
+enum { MOST_ALTERNATIVES = 5 };
 
 /* The checked fields of a request. */
 struct translation_request {
@@ -30,21 +28,6 @@ struct translation_request {
     const struct language *source, *target;
     struct route route;
 };
-
-/* Checks that a language is present and is a string. */
-static int check_code(const struct fields *fields, const char *name, struct answer *answer)
-{
-    const json_t *code = json_object_get(fields->object, name);
-    if (field_is_empty(code)) {
-        *answer = endpoints_error(400, "Invalid request: missing %s parameter", name);
-        return 0;
-    }
-    if (!json_is_string(code)) {
-        *answer = endpoints_error(400, "Invalid request: %s parameter is not a string", name);
-        return 0;
-    }
-    return 1;
-}
 
 static int read_alternatives(struct translation_request *request, const struct fields *fields,
                              struct answer *answer)
@@ -75,24 +58,6 @@ static int read_alternatives(struct translation_request *request, const struct f
     return number <= MOST_ALTERNATIVES; /* not NaN */
 }
 
-/* Returns how many bytes of a client's value an error quotes. */
-static size_t shown_size(const char *word)
-{
-    size_t size = strlen(word);
-    return size < SHOWN_BYTES ? size : clf__utf8_cut(word, SHOWN_BYTES);
-}
-
-/* Answers that a language, in lower case, is not supported. */
-static struct answer refuse_code(const char *code)
-{
-    char lower[SHOWN_BYTES];
-    size_t size = shown_size(code);
-    for (size_t i = 0; i < size; i++) {
-        lower[i] = (char)tolower((unsigned char)code[i]);
-    }
-    return endpoints_error(400, "%.*s is not supported", (int)size, lower);
-}
-
 /* The texts to translate. */
 static const json_t *contents(const struct translation_request *request)
 {
@@ -110,7 +75,7 @@ static int find_languages(struct translation_request *request, const struct serv
     } else {
         request->source = routes_get(service->routes, source);
         if (request->source == NULL) {
-            *answer = refuse_code(source);
+            *answer = field_refuse_code(source);
         }
     }
     if (request->source == NULL) {
@@ -118,7 +83,7 @@ static int find_languages(struct translation_request *request, const struct serv
     }
     request->target = routes_get(service->routes, target);
     if (request->target == NULL) {
-        *answer = refuse_code(target);
+        *answer = field_refuse_code(target);
     }
     return request->target != NULL;
 }
@@ -141,7 +106,7 @@ static int check_format(const struct fields *fields, struct answer *answer)
         return 0;
     }
     const char *word = json_string_value(format);
-    *answer = endpoints_error(400, "%.*s format is not supported", (int)shown_size(word), word);
+    *answer = endpoints_error(400, "%.*s format is not supported", (int)field_shown_size(word), word);
     return 0;
 }
 
@@ -183,8 +148,8 @@ static int read_request(struct translation_request *request, const struct servic
         return 0;
     }
     request->array = q_field_read(&request->is_array, fields, answer);
-    if (request->array == NULL || !check_code(fields, "source", answer) ||
-        !check_code(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
+    if (request->array == NULL || !field_is_text(fields, "source", answer) ||
+        !field_is_text(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
         return 0;
     }
     return texts_are_admitted(request->array, request->is_array, service, answer) &&

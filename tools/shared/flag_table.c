@@ -279,6 +279,9 @@ const struct flag flag_table[] = {
     {"access-log", 0, TAKES_SERVE, FLAG_TEXT, FIELD(access_log), "FILE",
      "append a line per request to FILE, which is reopened on SIGHUP; with --json, a JSON object "
      "(standard error, with --verbose)"},
+    {"suggestions", 0, TAKES_SERVE, FLAG_TEXT, FIELD(suggestions), "FILE",
+     "accept better translations from clients (POST /suggest), and append each to FILE as a line of JSON "
+     "(none)"},
     {"cors", 0, TAKES_SERVE, FLAG_TEXT, FIELD(cors), "ORIGIN",
      "let pages of this origin, such as https://example.org, use the server; *: of any origin (none)"},
     {"metrics", 0, TAKES_SERVE, FLAG_SWITCH, FIELD(metrics), NULL,
