@@ -247,7 +247,8 @@ int verb_translate(int argc, char **argv)
     }
     stream.streamed = stream.flags.stream ? show : NULL;
     stream.translated = stream.flags.stream ? NULL : keep_translation;
-    stream.sentence_translated = stream.flags.json && stream.flags.split_sentences ? keep_sentence : NULL;
+    int keeps = stream.flags.json && stream.flags.split_sentences && !stream.flags.alignments;
+    stream.sentence_translated = keeps ? keep_sentence : NULL;
     stream.sides = stream.flags.target_prefix_file != NULL ? 2 : 1;
     status = stream_join(&stream);
     if (status == EXIT_DONE) {

@@ -15,6 +15,7 @@
  *   - The other structs that begin with `size` are filled by the library, which writes its own size. Read
  *     them through the pointer and do not copy them. A field exists if it lies within `size`.
  * - All other structs never change, because they are passed in arrays or filled by the program: clf_line,
+ *   clf_alignment_link,
  *   clf_translation, clf_hypothesis, clf_score, clf_kernel_time, clf_recipe_key, clf_train_sample,
  *   clf_segment, clf_word, clf_bleu and clf_wer.
  *

@@ -52,12 +52,22 @@ typedef enum clf_priority {
     CLF_PRIORITY_BULK = 1,
 } clf_priority;
 
+/* A part of a translation and the part of the source with which it is aligned, in bytes. */
+struct clf_alignment_link {
+    size_t source, source_size; /* part of clf_sentence.source */
+    size_t text, text_size;     /* part of clf_sentence.text */
+};
+
 /* A sentence of a line, or part of a sentence that is too long for the model; valid during the callback. */
 struct clf_sentence {
     size_t size;        /* size of this struct in the library, see clformer.h */
     const char *source; /* (source_size) without surrounding white space; not NUL-terminated */
     size_t source_size;
     const char *text; /* the translation, NUL-terminated */
+    /* (link_count) for each token of the translation, in order, the source token with the highest attention;
+     * tokens that are not text are left out. NULL without alignment_layer. */
+    const struct clf_alignment_link *links;
+    int link_count;
 };
 
 struct clf_translation; /* below */
@@ -143,7 +153,8 @@ struct clf_translate_options {
      * reported. */
     void (*translated)(int line, const struct clf_translation *translation, void *payload);
     /* Called with each sentence of lines[line] in order; requires split_sentences. Not called for a line that
-     * failed. */
+     * failed. With split_sentences, alignment_layer requires this hook, which receives the alignment;
+     * clf_hypothesis.alignment is NULL. */
     void (*sentence_translated)(int line, const struct clf_sentence *sentence, void *payload);
     void *payload; /* last argument of the hooks */
 

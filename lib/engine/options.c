@@ -144,7 +144,7 @@ clf_status clf__settings_check(const struct clf__settings *settings)
             "alignment layer: %d is out of range; use 1 to %d (the decoder's last layer), or 0 for none",
             options->alignment_layer, layers);
     }
-    if (options->alignment_layer > 0 && options->split_sentences) {
+    if (options->alignment_layer > 0 && options->split_sentences && options->sentence_translated == NULL) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "alignments cannot be combined with sentence splitting; turn one of them off");
     }

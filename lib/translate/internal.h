@@ -35,6 +35,12 @@ clf_status clf__translator_run_task(struct clf_translator *translator, struct cl
 clf_status clf__translator_read(struct clf__source *out, struct clf_translator *translator,
                                 const struct clf_line *line);
 
+/* Finds which part of a sentence each token of its translation is aligned with; `hypothesis` has an
+ * alignment. The caller frees *out with clf__free(). */
+clf_status clf__links_of_text(struct clf_alignment_link **out, int *count,
+                              const struct clf__settings *settings, const struct clf_line *source,
+                              const struct clf_hypothesis *hypothesis);
+
 /* Called on the thread of the job's hooks when all lines of a request before `to` are translated; lines
  * before `from` were emitted earlier. `results` is the array that the call returns. */
 typedef clf_status clf__emit(void *user, struct clf_translation *results, int from, int to);

@@ -137,14 +137,30 @@ static clf_status take_problem(struct clf_translation *line, const struct clf_tr
     return clf__copy_string(&line->problem, part->problem);
 }
 
-static void emit_sentence(const struct split *split, int line, const struct clf_line *source,
-                          const char *text)
+/* Calls the hook with part k and its translation. */
+static clf_status emit_sentence(const struct split *split, int line, int k,
+                                const struct clf_translation *part)
 {
     const struct clf_translate_options *options = split->call->options;
-    const struct clf_sentence sentence = {sizeof sentence, source->text, source->size, text};
-    if (options->sentence_translated != NULL) {
-        options->sentence_translated(line, &sentence, options->payload);
+    const struct clf_line *source = &split->sources[k];
+    const struct clf_hypothesis *best = part->count > 0 ? &part->hypotheses[0] : NULL;
+    struct clf_alignment_link *links = NULL;
+    int count = 0;
+    if (options->sentence_translated == NULL) {
+        return CLF_OK;
     }
+    if (best != NULL && best->alignment != NULL) {
+        CLF__TRY(clf__links_of_text(&links, &count, split->translator->settings, source, best));
+    }
+    const struct clf_sentence sentence = {.size = sizeof sentence,
+                                          .source = source->text,
+                                          .source_size = source->size,
+                                          .text = best != NULL ? best->text : "",
+                                          .links = links,
+                                          .link_count = count};
+    options->sentence_translated(line, &sentence, options->payload);
+    clf__free(links);
+    return CLF_OK;
 }
 
 static clf_status join_line(struct clf_translation *out, const struct split *split, int line,
@@ -165,7 +181,7 @@ static clf_status join_line(struct clf_translation *out, const struct split *spl
     CLF__TRY(clf__copy_string(&whole->text, ""));
     for (int k = first; k < last; k++) {
         const char *text = parts[k].count > 0 ? parts[k].hypotheses[0].text : "";
-        emit_sentence(split, line, &split->sources[k], text);
+        CLF__TRY(emit_sentence(split, line, k, &parts[k]));
         CLF__TRY(add_gap(&whole->text, split, line, k, text));
         CLF__TRY(clf__append(&whole->text, "%s", text));
         CLF__TRY(parts[k].count > 0 ? add_ids(whole, &parts[k].hypotheses[0]) : CLF_OK);

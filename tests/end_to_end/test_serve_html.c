@@ -42,6 +42,59 @@ static void test_html(void **state)
           "{\"translatedText\":\"<p>Oui &eacute;\"}");
 }
 
+/* Removes the tags of an answer. */
+static char *without_tags(const char *text)
+{
+    char *copy = process_format("%s", text), *out = copy;
+    int is_tag = 0;
+    for (const char *in = text; *in != '\0'; in++) {
+        is_tag |= *in == '<';
+        if (!is_tag) {
+            *out++ = *in;
+        }
+        is_tag &= *in != '>';
+    }
+    *out = '\0';
+    return copy;
+}
+
+static char *translated(const char *target, const char *format, const char *text)
+{
+    http_request(&last, shared.port, "POST /translate", JSON_TYPE,
+                 process_format("{\"q\":\"%s\",\"source\":\"fr\",\"target\":\"%s\",\"format\":\"%s\"}", text,
+                                target, format));
+    assert_int_equal(last.status, 200);
+    return process_format("%s", last.body);
+}
+
+/* A sentence with inline tags has the translation of the sentence without tags, also through two models; each
+ * element contains the words that are aligned with its text. */
+static void test_inline(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *parts[3];
+    } cases[] = {
+        {"Je suis <b>\u00e9tudiant</b>.", {"student</b>", "<b>", "I"}},
+        {"Il a une <b>maison</b> <i>rouge</i>.", {"<b>house</b>", "<i>red</i>", "He "}},
+        {"<u>Merci</u> <b>beaucoup</b>. <i>Oui.</i> <em>Je suis <s>malade</s>.</em>",
+         {"<u>Thank you</u>", "<i>Yes.</i>", "<s>sick</s>.</em>"}},
+        {"<a>Elle</a> parle <b>anglais</b>.<!-- x -->", {"<a>She</a>", "<b>English</b>", ".<!-- x -->"}},
+    };
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i / 2].text, *target = i % 2 == 0 ? "en" : "de";
+        char *marked = translated(target, "html", text);
+        char *plain = translated(target, "text", without_tags(text));
+        assert_string_equal(without_tags(marked), plain);
+        assert_int_equal(process_count(marked, "<"), process_count(text, "<"));
+        for (size_t k = 0; k < 3 && i % 2 == 0; k++) {
+            if (strstr(marked, cases[i / 2].parts[k]) == NULL) {
+                fail_msg("%s: no %s in %s", text, cases[i / 2].parts[k], marked);
+            }
+        }
+    }
+}
+
 static void test_limit(void **state)
 {
     enum { LINES = 100001 };
@@ -78,6 +131,11 @@ static void test_html(void **state)
           "{\"error\":\"html format is not supported\"}");
 }
 
+static void test_inline(void **state)
+{
+    (void)state;
+}
+
 static void test_limit(void **state)
 {
     (void)state;
@@ -93,7 +151,7 @@ static void test_detection(void **state)
 static int start(void **state)
 {
     (void)state;
-    shared = http_start("-m " DEMO_MODEL);
+    shared = http_start("-m " DEMO_MODEL " -m second=en-de:" DEMO_MODEL);
     return 0;
 }
 
@@ -111,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_html, support_teardown),
+        cmocka_unit_test_teardown(test_inline, support_teardown),
         cmocka_unit_test_teardown(test_limit, support_teardown),
         cmocka_unit_test_teardown(test_detection, support_teardown),
     };

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "serve/html.h"
+#include "support/html_marks.h"
 
 enum { MOST = 1000 };
 
@@ -24,11 +24,11 @@ static struct html *read(const json_t *documents)
 static void check(const json_t *documents)
 {
     struct html *html = read(documents);
-    json_t *same = html_join(html, html_texts(html)), *marks = json_array();
+    json_t *same = html_join(html, html_texts(html), html_marks(html)), *marks = json_array();
     for (size_t i = 0; i < json_array_size(html_texts(html)); i++) {
         json_array_append_new(marks, json_string("Z & <b>"));
     }
-    json_t *marked = html_join(html, marks);
+    json_t *marked = html_join_around(html, marks);
     struct html *again = read(marked);
     if (!json_equal(same, documents) || html_count(again) != html_count(html) ||
         !json_equal(html_texts(again), marks)) {

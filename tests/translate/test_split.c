@@ -130,6 +130,52 @@ static void test_told(void **state)
     clf__free(told);
 }
 
+static void append_links(int line, const struct clf_sentence *sentence, void *user)
+{
+    size_t end = 0;
+    for (int i = 0; i < sentence->link_count; i++) {
+        const struct clf_alignment_link *link = &sentence->links[i];
+        assert_true(link->source + link->source_size <= sentence->source_size && link->source_size > 0);
+        assert_true(link->text >= end && link->text_size > 0);
+        end = link->text + link->text_size;
+        assert_ok(clf__append(user, "%d %.*s<%.*s\n", line, (int)link->text_size, sentence->text + link->text,
+                              (int)link->source_size, sentence->source + link->source));
+    }
+    if (end != strlen(sentence->text)) {
+        fail_msg("%s\n%.*s > %s", *(char **)user, (int)sentence->source_size, sentence->source, sentence->text);
+    }
+}
+
+/* The hook receives which part of the source each token of a sentence is aligned with. */
+static void test_links(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {" Merci. Je suis \u00e9tudiant.",
+                                        "\ufb01n \u2167. Il \u2167 parle anglais."};
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    char *links;
+    assert_ok(clf__copy_string(&links, ""));
+    clf_translate_options_init(&options, model);
+    options.split_sentences = options.beam = 1;
+    options.alignment_layer = 2;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+                 "alignments cannot be combined with split sentences");
+    options.sentence_translated = append_links;
+    options.payload = &links;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    struct clf_translation *translations = translate(translator, lines, 2);
+    assert_null(translations[0].hypotheses[0].alignment);
+    clf_translations_free(translations, 2);
+    if (strstr(links, "0 Thanks<Merci\n0 .<") == NULL ||
+        strstr(links, "0 student<\u00e9tudiant\n0 .<") == NULL ||
+        strstr(links, "1 English<anglais\n") == NULL) { /* the tokens before are those of a normalised text */
+        fail_msg("%s", links);
+    }
+    clf_translator_free(translator);
+    clf__free(links);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -193,6 +239,7 @@ int main(void)
         cmocka_unit_test(test_sentences), cmocka_unit_test(test_long_sentences),
         cmocka_unit_test(test_refused),   cmocka_unit_test(test_bad_line),
         cmocka_unit_test(test_told),      cmocka_unit_test(test_warned_once),
+        cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }

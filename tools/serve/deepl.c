@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/status.h"
 #include "base/utf8.h"
 #include "serve/detection.h"
 #include "serve/failures.h"
@@ -163,12 +164,17 @@ static int read_request(struct deepl_request *request, const struct service *ser
 static clf_status translate(json_t **out, const struct deepl_request *request)
 {
     const json_t *texts = request->html != NULL ? html_texts(request->html) : request->texts;
-    clf_status status = texts_translate(out, NULL, &(struct texts){texts, &request->route});
+    struct marks marks = {.count = 0};
+    if (request->html != NULL && !marks_copy(&marks, html_marks(request->html))) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the markup of a request");
+    }
+    clf_status status = texts_translate(out, NULL, &(struct texts){texts, &request->route, &marks});
     if (status == CLF_OK && request->html != NULL) {
         json_t *translations = *out;
-        *out = html_join(request->html, translations);
+        *out = html_join(request->html, translations, &marks);
         json_decref(translations);
     }
+    marks_free(&marks);
     return status;
 }
 

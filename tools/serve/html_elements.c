@@ -36,6 +36,7 @@ enum flag {
     BREAKS_OUT = 1 << 27, /* the start tag ends an open <svg> or <math> */
     MATH = 1 << 28,       /* MathML, not SVG */
     PASSED = 1 << 29,     /* the special elements around which items and terms end */
+    INLINE = 1 << 30,     /* a part of a sentence */
     BLOCK = SPECIAL | ENDS_P,
 };
 
@@ -44,7 +45,9 @@ static const struct name {
     unsigned flags;
 } names[] = {
     /* Sorted. */
-    {"a", FORMATTING | LINK},
+    {"a", FORMATTING | LINK | INLINE},
+    {"abbr", INLINE},
+    {"acronym", INLINE},
     {"address", BLOCK | SKIPPED | PASSED},
     {"annotation-xml", HOST | MATH},
     {"applet", SPECIAL | SCOPE | SKIPPED},
@@ -52,11 +55,13 @@ static const struct name {
     {"article", BLOCK},
     {"aside", BLOCK},
     {"audio", SKIPPED},
-    {"b", FORMATTING | BREAKS_OUT},
+    {"b", FORMATTING | BREAKS_OUT | INLINE},
     {"base", VOID},
     {"basefont", VOID},
+    {"bdi", INLINE},
+    {"bdo", INLINE},
     {"bgsound", VOID},
-    {"big", FORMATTING | BREAKS_OUT},
+    {"big", FORMATTING | BREAKS_OUT | INLINE},
     {"blockquote", BLOCK | BREAKS_OUT},
     {"body", SPECIAL | DOCUMENT | BREAKS_OUT},
     {"br", VOID | BREAKS_OUT},
@@ -64,23 +69,27 @@ static const struct name {
     {"canvas", SKIPPED},
     {"caption", SPECIAL | SCOPE | IN_TABLE | CELL},
     {"center", BLOCK | BREAKS_OUT},
+    {"cite", INLINE},
     {"code", FORMATTING | SKIPPED | BREAKS_OUT},
     {"col", VOID},
     {"colgroup", SPECIAL | IN_TABLE},
+    {"data", INLINE},
     {"dd", BLOCK | TERM | BREAKS_OUT},
+    {"del", INLINE},
     {"desc", HOST},
     {"details", BLOCK},
+    {"dfn", INLINE},
     {"dialog", BLOCK},
     {"dir", BLOCK},
     {"div", BLOCK | BREAKS_OUT | PASSED},
     {"dl", BLOCK | BREAKS_OUT},
     {"dt", BLOCK | TERM | BREAKS_OUT},
-    {"em", FORMATTING | BREAKS_OUT},
+    {"em", FORMATTING | BREAKS_OUT | INLINE},
     {"embed", VOID | BREAKS_OUT},
     {"fieldset", BLOCK},
     {"figcaption", BLOCK},
     {"figure", BLOCK},
-    {"font", FORMATTING},
+    {"font", FORMATTING | INLINE},
     {"footer", BLOCK},
     {"foreignobject", HOST},
     {"form", BLOCK},
@@ -97,16 +106,20 @@ static const struct name {
     {"hgroup", BLOCK},
     {"hr", VOID | ENDS_P | BREAKS_OUT},
     {"html", SPECIAL | SCOPE | TABLE | DOCUMENT},
-    {"i", FORMATTING | BREAKS_OUT},
+    {"i", FORMATTING | BREAKS_OUT | INLINE},
     {"iframe", SPECIAL | RAW | SKIPPED},
     {"image", VOID},
-    {"img", VOID | BREAKS_OUT},
+    {"img", VOID | BREAKS_OUT | INLINE},
     {"input", VOID},
+    {"ins", INLINE},
+    {"kbd", INLINE},
     {"keygen", VOID},
+    {"label", INLINE},
     {"li", BLOCK | ITEM | BREAKS_OUT},
     {"link", VOID},
     {"listing", BLOCK | LINES | BREAKS_OUT},
     {"main", BLOCK},
+    {"mark", INLINE},
     {"marquee", SPECIAL | SCOPE},
     {"math", FOREIGN | MATH | SKIPPED},
     {"menu", BLOCK | BREAKS_OUT},
@@ -117,7 +130,7 @@ static const struct name {
     {"ms", HOST | MATH},
     {"mtext", HOST | MATH},
     {"nav", BLOCK},
-    {"nobr", FORMATTING | BREAKS_OUT},
+    {"nobr", FORMATTING | BREAKS_OUT | INLINE},
     {"noembed", SPECIAL | RAW | SKIPPED},
     {"noframes", SPECIAL | RAW | SKIPPED},
     {"noscript", SPECIAL},
@@ -129,25 +142,27 @@ static const struct name {
     {"param", VOID},
     {"plaintext", BLOCK | RAW | SKIPPED},
     {"pre", BLOCK | LINES | BREAKS_OUT},
+    {"q", INLINE},
     {"rb", RUBY},
     {"rp", RUBY},
     {"rt", RUBY},
     {"rtc", RUBY},
     {"ruby", BREAKS_OUT},
-    {"s", FORMATTING | BREAKS_OUT},
+    {"s", FORMATTING | BREAKS_OUT | INLINE},
+    {"samp", INLINE},
     {"script", SPECIAL | RAW | SKIPPED},
     {"search", BLOCK},
     {"section", BLOCK},
     {"select", SPECIAL},
-    {"small", FORMATTING | BREAKS_OUT},
+    {"small", FORMATTING | BREAKS_OUT | INLINE},
     {"source", VOID},
-    {"span", BREAKS_OUT},
-    {"strike", FORMATTING | BREAKS_OUT},
-    {"strong", FORMATTING | BREAKS_OUT},
+    {"span", BREAKS_OUT | INLINE},
+    {"strike", FORMATTING | BREAKS_OUT | INLINE},
+    {"strong", FORMATTING | BREAKS_OUT | INLINE},
     {"style", SPECIAL | RAW | SKIPPED},
-    {"sub", BREAKS_OUT},
+    {"sub", BREAKS_OUT | INLINE},
     {"summary", BLOCK},
-    {"sup", BREAKS_OUT},
+    {"sup", BREAKS_OUT | INLINE},
     {"svg", FOREIGN | SKIPPED},
     {"table", BLOCK | SCOPE | TABLE | IN_TABLE | BREAKS_OUT},
     {"tbody", SPECIAL | IN_TABLE | ROWS},
@@ -161,12 +176,12 @@ static const struct name {
     {"title", SPECIAL | RAW | HOST},
     {"tr", SPECIAL | IN_TABLE | ROW},
     {"track", VOID},
-    {"tt", FORMATTING | BREAKS_OUT},
-    {"u", FORMATTING | BREAKS_OUT},
+    {"tt", FORMATTING | BREAKS_OUT | INLINE},
+    {"u", FORMATTING | BREAKS_OUT | INLINE},
     {"ul", BLOCK | LIST | BREAKS_OUT},
-    {"var", BREAKS_OUT},
+    {"var", BREAKS_OUT | INLINE},
     {"video", SKIPPED},
-    {"wbr", VOID},
+    {"wbr", VOID | INLINE},
     {"xmp", BLOCK | RAW | SKIPPED},
 };
 
@@ -382,6 +397,20 @@ static void take_end(struct html_elements *elements, struct html_element tag)
         }
         is_blocked |= (open->flags & barriers_of(tag.flags)) != 0;
     }
+}
+
+enum html_place html_elements_place(const struct html_elements *elements, const struct html_tokens *tokens,
+                                    const struct html_token *tag)
+{
+    struct html_element element = look_up(elements, tokens, tag);
+    if (elements->untranslated > 0 || elements->preformatted > 0 || is_foreign(elements) ||
+        element.flags & BLOCK) {
+        return HTML_OUTSIDE;
+    }
+    if (element.flags & SKIPPED || tag->is_notranslate) {
+        return element.flags & VOID && element.flags & INLINE ? HTML_EMPTY : HTML_UNTRANSLATED;
+    }
+    return !(element.flags & INLINE) ? HTML_OUTSIDE : element.flags & VOID ? HTML_EMPTY : HTML_INSIDE;
 }
 
 void html_elements_take(struct html_elements *elements, struct html_tokens *tokens,

@@ -29,6 +29,18 @@ struct html_elements {
 /* Returns the hash of an element's name, ignoring case. */
 unsigned html_name_hash(const char *name, size_t size);
 
+/* How a tag relates to the sentence around it. */
+enum html_place {
+    HTML_OUTSIDE,      /* the sentence ends there */
+    HTML_INSIDE,       /* the tag of an inline element */
+    HTML_EMPTY,        /* an inline element without content */
+    HTML_UNTRANSLATED, /* the tag of an element that is not translated */
+};
+
+/* Returns the place of a start or end tag; call it before html_elements_take(). */
+enum html_place html_elements_place(const struct html_elements *elements, const struct html_tokens *tokens,
+                                    const struct html_token *tag);
+
 /* Updates the open elements after a start or end tag, and sets how `tokens` continues. */
 void html_elements_take(struct html_elements *elements, struct html_tokens *tokens,
                         const struct html_token *tag);

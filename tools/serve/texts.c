@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "serve/marked_texts.h"
 #include "shared/results.h"
 #include "text/sentences/sentences.h"
 
@@ -159,17 +160,80 @@ clf_status texts_translate_by(json_t **out, const json_t *array, struct clf_tran
     return status == CLF_OK && result == NULL ? no_memory() : status;
 }
 
-static clf_status translate_hop(json_t **out, const json_t *array, const struct hop *hop)
+clf_priority texts_priority(const json_t *array)
+{
+    return texts_count_lines(array) > MOST_INTERACTIVE_LINES ? CLF_PRIORITY_BULK : CLF_PRIORITY_INTERACTIVE;
+}
+
+static clf_status translate_plain(json_t **out, const json_t *array, const struct hop *hop)
 {
     struct clf_translator *translator;
-    int is_bulk = texts_count_lines(array) > MOST_INTERACTIVE_LINES;
-    const struct pool_key key = {hop->source, hop->target, 0,
-                                 is_bulk ? CLF_PRIORITY_BULK : CLF_PRIORITY_INTERACTIVE};
+    const struct pool_key key = {hop->source, hop->target, 0, texts_priority(array)};
     *out = NULL;
     CLF__TRY(pool_acquire(&translator, hop->model->pool, &key));
     clf_status status = texts_translate_by(out, array, translator);
     pool_release(hop->model->pool, translator);
     return status;
+}
+
+/* Returns the texts with elements (1), or the others (0). */
+static json_t *select_texts(const json_t *array, const struct marks *marks, int has_elements)
+{
+    json_t *selected = json_array();
+    for (size_t i = 0; i < json_array_size(array) && selected != NULL; i++) {
+        if ((marks->texts[i].count > 0) == has_elements) {
+            selected = result_append(selected, json_incref(json_array_get(array, i)));
+        }
+    }
+    return selected;
+}
+
+/* Returns the two selections in the order of the texts. */
+static json_t *merge_texts(const struct marks *marks, const json_t *with_elements, const json_t *others)
+{
+    json_t *merged = json_array();
+    size_t next[2] = {0, 0};
+    for (size_t i = 0; i < marks->count && merged != NULL; i++) {
+        int has_elements = marks->texts[i].count > 0;
+        const json_t *from = has_elements ? with_elements : others;
+        merged = result_append(merged, json_incref(json_array_get(from, next[has_elements]++)));
+    }
+    return merged;
+}
+
+/* Translates texts with an alignment if they have elements, which are moved to their translations. */
+static clf_status translate_marked(json_t **out, const json_t *array, const struct hop *hop,
+                                   struct marks *marks)
+{
+    json_t *plain = select_texts(array, marks, 0), *marked = select_texts(array, marks, 1);
+    json_t *plain_out = NULL, *marked_out = NULL;
+    clf_status status = plain != NULL && marked != NULL ? CLF_OK : no_memory();
+    if (status == CLF_OK) {
+        status = translate_plain(&plain_out, plain, hop);
+    }
+    if (status == CLF_OK) {
+        status = marked_texts_translate(&marked_out, marked, hop, marks);
+    }
+    *out = status == CLF_OK ? merge_texts(marks, marked_out, plain_out) : NULL;
+    json_decref(plain);
+    json_decref(marked);
+    json_decref(plain_out);
+    json_decref(marked_out);
+    return status == CLF_OK && *out == NULL ? no_memory() : status;
+}
+
+static int have_elements(const struct marks *marks)
+{
+    int count = 0;
+    for (size_t i = 0; marks != NULL && i < marks->count; i++) {
+        count |= marks->texts[i].count;
+    }
+    return count != 0;
+}
+
+static clf_status translate_hop(json_t **out, const json_t *array, const struct hop *hop, struct marks *marks)
+{
+    return have_elements(marks) ? translate_marked(out, array, hop, marks) : translate_plain(out, array, hop);
 }
 
 clf_status texts_translate(json_t **out, json_t **before, const struct texts *texts)
@@ -180,7 +244,7 @@ clf_status texts_translate(json_t **out, json_t **before, const struct texts *te
         json_decref(last);
         last = current;
         current = NULL;
-        status = translate_hop(&current, last, &texts->route->hops[i]);
+        status = translate_hop(&current, last, &texts->route->hops[i], texts->marks);
     }
     if (before != NULL) {
         *before = json_incref(last);

@@ -4,17 +4,22 @@
 
 #include <jansson.h>
 
+#include "serve/marks.h"
 #include "serve/routes.h"
 
 /* Texts to translate: an array of strings that contain no NUL. */
 struct texts {
     const json_t *array;
     const struct route *route;
+    struct marks *marks; /* inline elements, which are moved to the translations; NULL: none */
 };
 
 enum { TEXTS_MOST_LINES = 100000 };
 /* Returns the number of lines that are not empty. */
 size_t texts_count_lines(const json_t *array);
+
+/* Returns the priority of a request with these texts. */
+clf_priority texts_priority(const json_t *array);
 
 /* Estimates the number of tokens in the texts. */
 int64_t texts_estimate_tokens(const json_t *array);

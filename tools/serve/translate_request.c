@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/status.h"
 #include "serve/detection.h"
 #include "serve/failures.h"
 #include "serve/html.h"
@@ -189,7 +190,11 @@ static json_t *detected(const struct translation_request *request)
 static clf_status translate_texts(json_t **best, json_t **others, const struct translation_request *request)
 {
     const struct route *route = &request->route;
-    const struct texts texts = {contents(request), route};
+    struct marks marks = {.count = 0};
+    if (request->html != NULL && !marks_copy(&marks, html_marks(request->html))) {
+        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the markup of a request");
+    }
+    const struct texts texts = {contents(request), route, &marks};
     json_t *before = NULL;
     clf_status status = texts_translate(best, &before, &texts);
     if (status == CLF_OK && request->alternatives > 0) {
@@ -203,9 +208,10 @@ static clf_status translate_texts(json_t **best, json_t **others, const struct t
     json_decref(before);
     if (status == CLF_OK && request->html != NULL) {
         json_t *translations = *best;
-        *best = html_join(request->html, translations);
+        *best = html_join(request->html, translations, &marks);
         json_decref(translations);
     }
+    marks_free(&marks);
     return status;
 }
 

@@ -158,7 +158,7 @@ static clf_status translate(json_t **out, struct job *job)
     const struct hop *last = &request->route.hops[--before.count];
     json_t *texts = NULL;
     *out = NULL;
-    CLF__TRY(texts_translate(&texts, NULL, &(struct texts){request->texts, &before}));
+    CLF__TRY(texts_translate(&texts, NULL, &(struct texts){request->texts, &before, NULL}));
     request->options.interrupted = is_over;
     request->options.payload = job;
     clf_status status = request->sentences ? translate_sentences(out, job, texts, last->model->engine)

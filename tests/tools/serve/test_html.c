@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "serve/html.h"
+#include "support/html_marks.h"
 
 #ifdef CLF_HAS_GUMBO
 #include <gumbo.h>
@@ -36,7 +36,7 @@ static json_t *translate(const json_t *documents, json_t *(*translator)(const js
 {
     struct html *html;
     assert_int_equal(html_read(&html, documents, MOST, NULL), CLF_OK);
-    json_t *translations = translator(html_texts(html)), *result = html_join(html, translations);
+    json_t *translations = translator(html_texts(html)), *result = html_join_around(html, translations);
     assert_non_null(result);
     assert_int_equal(html_count(html), json_array_size(translations));
     json_decref(translations);
@@ -84,10 +84,10 @@ static void test_bytes_stay(void **state)
         {"a<br>b<br/>c<BR />d</br>e", "[a]<br>[b]<br/>[c]<BR />[d]</br>[e]"},
         {"<!DOCTYPE html>\n<html>\n <body>\n  Oui \n </body>\n</html>\n",
          "<!DOCTYPE html>\n<html>\n <body>\n  [Oui] \n </body>\n</html>\n"},
-        {"<p>a<!-- non > --><b>c</b>", "<p>[a]<!-- non > --><b>[c]</b>"},
-        {"a<!-->b<!--->c<!-- x --!>d<!---->e", "[a]<!-->[b]<!--->[c]<!-- x --!>[d]<!---->[e]"},
-        {"a<?php b ?>c</>d<!e>f</ g>h", "[a]<?php b ?>[c]</>[d]<!e>[f]</ g>[h]"},
-        {"a<![CDATA[b]]>c", "[a]<![CDATA[b]]>[c]"},
+        {"<p>a<!-- non > --><b>c</b>", "<p>[ac]<!-- non > --><b></b>"},
+        {"a<!-->b<!--->c<!-- x --!>d<!---->e", "<!-->[abcde]<!---><!-- x --!><!---->"},
+        {"a<?php b ?>c</>d<!e>f</ g>h", "<?php b ?>[acdfh]</><!e></ g>"},
+        {"a<![CDATA[b]]>c", "[ac]<![CDATA[b]]>"},
         {"a<!-- b", "[a]<!-- b"},
         {"a<b title=\"c", "[a]<b title=\"c"},
         {"a<b", "[a]<b"},
@@ -97,7 +97,7 @@ static void test_bytes_stay(void **state)
         {"<p>&nbsp;</p><p>|</p><p>12,5 &rarr; \xf0\x9f\x98\x80</p>",
          "<p>&nbsp;</p><p>|</p><p>12,5 &rarr; \xf0\x9f\x98\x80</p>"},
         {"<pre>  a\n    b c\n\n</pre>\n", "<pre>  [a]\n    [b c]\n\n</pre>\n"},
-        {"<b>Oui</b> <i>non</i>.", "<b>[Oui]</b> <i>[non]</i>."},
+        {"<b>Oui</b> <i>non</i>.", "<b></b>[Oui non.]<i></i>"},
         {"<title>a <b>c</b></title><p>d", "<title>[a &lt;b&gt;c&lt;/b&gt;]</title><p>[d]"},
         {"<option>Oui<option selected>Non", "<option>[Oui]<option selected>[Non]"},
         {"<x-y z>Oui</x-y>", "<x-y z>[Oui]</x-y>"},
@@ -155,7 +155,7 @@ static void test_untranslated(void **state)
         {"<p translate=yes translate=no>a</p><p data-translate=no>b</p><p translate>c</p>",
          "<p translate=yes translate=no>[a]</p><p data-translate=no>[b]</p><p translate>[c]</p>"},
         {"<div translate=no><div>a</div>b</div>c", "<div translate=no><div>a</div>b</div>[c]"},
-        {"<br translate=no>a<img class=notranslate>b", "<br translate=no>[a]<img class=notranslate>[b]"},
+        {"<br translate=no>a<img class=notranslate>b", "<br translate=no>[ab]<img class=notranslate>"},
         {"<html translate=no><body>a</body></html>b", "<html translate=no><body>a</body></html>b"},
         {"<svg><title>a</title><text>b</text><image/><g translate=no/></svg>c",
          "<svg><title>a</title><text>b</text><image/><g translate=no/></svg>[c]"},
@@ -205,12 +205,94 @@ static void test_broken(void **state)
         {"<a b='c>d</a>e", "<a b='c>d</a>e"},
         {"<a b=c/>d", "<a b=c/>[d]"},
         {"<a =b>d<a b==c>e<a \"f>g", "<a =b>[d]<a b==c>[e]<a \"f>[g]"},
-        {"<<b>>a<</b>>", "<<b>[&gt;a&lt;]</b>>"},
+        {"<<b>>a<</b>>", "<b></b>[&lt;&gt;a&lt;&gt;]"},
         {"<\xc3\xa9>a", "[&lt;\xc3\xa9&gt;a]"},
         {"<p\n\tclass=\n'x'\n>a</p\n>", "<p\n\tclass=\n'x'\n>[a]</p\n>"},
     };
     (void)state;
     CHECK_ALL(examples);
+}
+
+/* Returns the texts with their words in reverse order, and moves the elements with the words. */
+static json_t *reverse(const json_t *texts, struct marks *marks)
+{
+    json_t *result = json_array();
+    for (size_t i = 0; i < json_array_size(texts); i++) {
+        struct clf_alignment_link links[64];
+        const char *source = json_string_value(json_array_get(texts, i));
+        size_t size = json_string_length(json_array_get(texts, i)), end = size, used = 0;
+        char *text = calloc(size + 1, 1);
+        int count = 0;
+        assert_non_null(text);
+        while (end > 0) {
+            size_t start = end;
+            while (start > 0 && source[start - 1] != ' ') {
+                start--;
+            }
+            links[count++] = (struct clf_alignment_link){start, end - start, used, end - start};
+            memcpy(text + used, source + start, end - start);
+            used += end - start;
+            end = start > 0 ? start - 1 : 0;
+            if (end > 0) {
+                text[used++] = ' ';
+            }
+        }
+        const struct clf__markup_pair pair = {source, text, size, used, links, count};
+        assert_true(marks_move(&marks->texts[i], &pair));
+        json_array_append_new(result, json_stringn(text, used));
+        free(text);
+    }
+    return result;
+}
+
+/* Inline elements move with their words. The spaces in them go to the text around them. */
+static void test_inline(void **state)
+{
+    static const struct example examples[] = {
+        {"<p>une <b>maison</b> rouge</p>", "<p>rouge <b>maison</b> une</p>"},
+        {"<p><a href='?a=1&amp;b'>une <b>maison</b></a> rouge</p>",
+         "<p>rouge <a href='?a=1&amp;b'><b>maison</b> une</a></p>"},
+        {"<p><b>Oui</b></p><p><i><b>une maison</b></i>\n<!-- x --></p>",
+         "<p><b>Oui</b></p><p><i><b>maison une</b></i>\n<!-- x --></p>"},
+        {"<span>un</span> <SPAN>deux</SPAN >", "<SPAN>deux</SPAN > <span>un</span>"},
+        {" <i> un <b> deux</b></i> &amp;\n trois ", " trois &amp; <i><b>deux</b> un</i> "},
+        {"un <img src=x> deux trois", "trois deux un <img src=x>"},
+        {"un<!-- a --> deux", "deux un<!-- a -->"},
+        {"un<br>deux <b>trois</b>", "un<br><b>trois</b> deux"},
+        {"un <code>x</code> deux <b>trois</b>", "un <code>x</code> <b>trois</b> deux"},
+        {"un <span translate=no></span> deux", "deux un <span translate=no></span>"},
+        {"un <b>deux <p>trois <i>quatre</i></b> cinq", "un <b>deux <p><i>quatre</i> trois</b> cinq"},
+        {"<b>un <i>deux</b> trois</i>", "<b>un <i>deux</b> trois</i>"},
+        {"<i>un</i> <b>deux", "<i>un</i> <b>deux"},
+        {"<pre>un <b>deux</b></pre>", "<pre>un <b>deux</b></pre>"},
+        {"un <b>1</b>", "<b>1</b> un"},
+        {"<b>1</b> <i>2</i>", "<b>1</b> <i>2</i>"},
+        {"un <em class=notranslate>a</em> <abbr>deux</abbr> trois",
+         "un <em class=notranslate>a</em> trois <abbr>deux</abbr>"},
+        {"<a>un</a></i><b>deux</b> trois", "<a>un</a></i>trois <b>deux</b>"},
+        {"</i><a>un</a> deux</u>", "</i>deux <a>un</a></u>"},
+        {"<b></i><a>un</a> deux</b>", "<b></i>deux <a>un</a></b>"},
+        {"<a></i>un</a> deux", "deux <a></i>un</a>"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        json_t *documents = json_pack("[s]", examples[i].document);
+        struct html *html;
+        struct marks marks;
+        assert_int_equal(html_read(&html, documents, MOST, NULL), CLF_OK);
+        assert_true(marks_copy(&marks, html_marks(html)));
+        json_t *translations = reverse(html_texts(html), &marks);
+        json_t *result = html_join(html, translations, &marks);
+        const char *got = json_string_value(json_array_get(result, 0));
+        if (strcmp(got, examples[i].expected) != 0) {
+            fail_msg("%s\nexpected: %s\ngot:      %s", examples[i].document, examples[i].expected, got);
+        }
+        marks_free(&marks);
+        html_free(html);
+        json_decref(translations);
+        json_decref(result);
+        json_decref(documents);
+    }
 }
 
 /* All documents share the texts; the answer has the shape of the request. */
@@ -365,7 +447,7 @@ static double time_repeated(const char *text, size_t bytes, int is_deep)
     json_t *documents = json_pack("[s]", document);
     struct html *html;
     assert_int_equal(html_read(&html, documents, MOST, NULL), CLF_OK);
-    json_t *result = html_join(html, html_texts(html));
+    json_t *result = html_join(html, html_texts(html), html_marks(html));
     assert_true(json_equal(result, documents));
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     html_free(html);
@@ -384,7 +466,7 @@ static void test_hostile(void **state)
         "&",           "&#",          "&nbsp;",   "<svg>",        "<![CDATA[", "<b><p>",
         "<table><tr>", "</a><b>",     "<li><ul>", "<script>",     "-->",       " ",
         "<title>",     "<svg></svg>", "<p>x&lt;", "a&nbsp;",      "<span><p>", "</span></div>",
-        "</s>"};
+        "</s>",        "<i>x",        "x</b>",    "<i>x</i> ",    "<i>x</b>",  "<img>x"};
     (void)state;
     enum { MOST_SECONDS = 20 };
     size_t bytes = support_small() ? 200000 : 2000000;
@@ -401,8 +483,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_stay),   cmocka_unit_test(test_references),
         cmocka_unit_test(test_untranslated), cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_several),      cmocka_unit_test(test_random),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_several),      cmocka_unit_test(test_inline),
+        cmocka_unit_test(test_random),       cmocka_unit_test(test_hostile),
     };
     if (!html_exists()) {
         print_message("[  SKIPPED ] built without Gumbo\n");
