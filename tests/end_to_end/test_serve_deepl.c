@@ -8,12 +8,11 @@
 
 #include "support/http.h"
 
-static struct http_server shared;
 static struct http_answer last;
 
 static void check(const char *line, const char *type, const char *body, int status, const char *expected)
 {
-    http_check(&last, shared.port, line, type, body, status, expected);
+    http_check(&last, http_shared.port, line, type, body, status, expected);
 }
 
 #define THANKS "{\"detected_source_language\":\"FR\",\"text\":\"Thanks.\"}"
@@ -52,7 +51,7 @@ static void test_texts(void **state)
 static void test_tags(void **state)
 {
     (void)state;
-    http_request(&last, shared.port, "POST /v2/translate", JSON_TYPE,
+    http_request(&last, http_shared.port, "POST /v2/translate", JSON_TYPE,
                  "{\"text\":[\"Oui. <x id=\\\"7\\\"></x><b>Merci.</b><X>Oui.</X>\"],\"source_lang\":\"FR\","
                  "\"target_lang\":\"EN\",\"tag_handling\":\"xml\",\"ignore_tags\":[\"x\"]}");
     if (last.status == 400) {
@@ -75,7 +74,7 @@ static void test_lists(void **state)
           "{\"lang\":\"fr\",\"usable_as_source\":true,\"usable_as_target\":false,\"features\":{}}]");
     check("GET /v3/languages?resource=write", "", "", 404,
           "{\"message\":\"resource: only translate_text is available\"}");
-    http_request(&last, shared.port, "GET /v2/usage", "", "");
+    http_request(&last, http_shared.port, "GET /v2/usage", "", "");
     assert_int_equal(last.status, 200);
     const char *count = strstr(last.body, "\"character_count\":");
     assert_true(count != NULL && atoi(strchr(count, ':') + 1) >= 10);
@@ -112,13 +111,7 @@ static void test_keys(void **state)
 static int start_shared(void **state)
 {
     (void)state;
-    shared = http_start("-m " DEMO_MODEL);
-    return 0;
-}
-
-static int stop_shared(void **state)
-{
-    return http_stop(&shared, SIGTERM) != 0 ? 1 : support_teardown(state);
+    return http_start_shared("-m " DEMO_MODEL);
 }
 
 int main(void)
@@ -129,7 +122,7 @@ int main(void)
         cmocka_unit_test_teardown(test_lists, support_teardown),
         cmocka_unit_test_teardown(test_keys, support_teardown),
     };
-    return cmocka_run_group_tests(tests, start_shared, stop_shared);
+    return cmocka_run_group_tests(tests, start_shared, http_stop_shared);
 }
 
 #else

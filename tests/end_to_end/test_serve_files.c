@@ -10,7 +10,6 @@
 
 #include "support/http.h"
 
-static struct http_server shared;
 static struct http_answer last;
 
 /* Sends a file; returns the path of its translation. */
@@ -20,7 +19,7 @@ static char *upload(const char *name, const char *text, int status)
     http_form_field(&form, "source", "fr");
     http_form_file(&form, "file", name, text, strlen(text));
     http_form_field(&form, "target", "en");
-    http_form_post(&last, shared.port, "/translate_file", &form);
+    http_form_post(&last, http_shared.port, "/translate_file", &form);
     if (last.status != status) {
         fail_msg("%s: %d %s", name, last.status, last.body);
     }
@@ -34,7 +33,7 @@ static char *upload(const char *name, const char *text, int status)
 
 static void check_download(const char *path, const char *name, const char *text)
 {
-    http_request(&last, shared.port, process_format("GET %s", path), "", "");
+    http_request(&last, http_shared.port, process_format("GET %s", path), "", "");
     assert_int_equal(last.status, 200);
     assert_string_equal(last.body, text);
     assert_non_null(
@@ -56,7 +55,7 @@ static void test_text(void **state)
 static void test_html(void **state)
 {
     (void)state;
-    http_request(&last, shared.port, "GET /frontend/settings", "", "");
+    http_request(&last, http_shared.port, "GET /frontend/settings", "", "");
     if (strstr(last.body, "\".html\"") == NULL) {
         skip(); /* built without HTML */
     }
@@ -81,11 +80,11 @@ static void test_errors(void **state)
     }
     struct http_form form = {.bytes = NULL};
     http_form_field(&form, "source", "fr");
-    http_form_post(&last, shared.port, "/translate_file", &form);
+    http_form_post(&last, http_shared.port, "/translate_file", &form);
     assert_string_equal(last.body, "{\"error\":\"Invalid request: missing file parameter\"}");
-    http_request(&last, shared.port, "GET /download_file/0.notes_en.txt", "", "");
+    http_request(&last, http_shared.port, "GET /download_file/0.notes_en.txt", "", "");
     assert_int_equal(last.status, 404);
-    http_request(&last, shared.port, "GET /download_file/", "", "");
+    http_request(&last, http_shared.port, "GET /download_file/", "", "");
     assert_int_equal(last.status, 404);
 }
 
@@ -97,7 +96,7 @@ static void test_many(void **state)
     for (int i = 0; i < 256; i++) {
         upload("a.txt", "\n", 200);
     }
-    http_request(&last, shared.port, first, "", "");
+    http_request(&last, http_shared.port, first, "", "");
     assert_int_equal(last.status, 404);
 }
 
@@ -111,7 +110,7 @@ static void test_suggestions(void **state)
     (void)state;
     static const char success[] = "{\"success\":true}";
     const char *folder = support_temporary_folder();
-    check_suggestion(shared.port, FORM_TYPE, "", 403,
+    check_suggestion(http_shared.port, FORM_TYPE, "", 403,
                      "{\"error\":\"Suggestions are disabled on this server.\"}");
     process_write(folder, "kept", "{}\n", 3);
     struct http_server server =
@@ -167,13 +166,7 @@ static void test_full(void **state)
 static int start_shared(void **state)
 {
     (void)state;
-    shared = http_start("-m " DEMO_MODEL);
-    return 0;
-}
-
-static int stop_shared(void **state)
-{
-    return http_stop(&shared, SIGTERM) != 0 ? 1 : support_teardown(state);
+    return http_start_shared("-m " DEMO_MODEL);
 }
 
 int main(void)
@@ -186,7 +179,7 @@ int main(void)
         cmocka_unit_test_teardown(test_suggestions, support_teardown),
         cmocka_unit_test_teardown(test_full, support_teardown),
     };
-    return cmocka_run_group_tests(tests, start_shared, stop_shared);
+    return cmocka_run_group_tests(tests, start_shared, http_stop_shared);
 }
 
 #else

@@ -6,12 +6,11 @@
 
 #ifdef CLF_HAS_SERVER
 
-static struct http_server shared;
 static struct http_answer last;
 
 static void check(const char *type, const char *body, int status, const char *expected)
 {
-    http_check(&last, shared.port, "POST /translate", type, body, status, expected);
+    http_check(&last, http_shared.port, "POST /translate", type, body, status, expected);
 }
 
 #ifdef CLF_HAS_HTML
@@ -60,7 +59,7 @@ static char *without_tags(const char *text)
 
 static char *translated(const char *target, const char *format, const char *text)
 {
-    http_request(&last, shared.port, "POST /translate", JSON_TYPE,
+    http_request(&last, http_shared.port, "POST /translate", JSON_TYPE,
                  process_format("{\"q\":\"%s\",\"source\":\"fr\",\"target\":\"%s\",\"format\":\"%s\"}", text,
                                 target, format));
     assert_int_equal(last.status, 200);
@@ -112,7 +111,7 @@ static void test_detection(void **state)
 {
     (void)state;
 #ifdef CLF_HAS_CLD2
-    http_request(&last, shared.port, "POST /translate", JSON_TYPE,
+    http_request(&last, http_shared.port, "POST /translate", JSON_TYPE,
                  "{\"q\":\"<p class='the best of all'>Merci beaucoup.<code>What is the best of all?</code>\","
                  "\"source\":\"auto\",\"target\":\"en\",\"format\":\"html\"}");
     assert_int_equal(last.status, 200);
@@ -151,18 +150,7 @@ static void test_detection(void **state)
 static int start(void **state)
 {
     (void)state;
-    shared = http_start("-m " DEMO_MODEL " -m second=en-de:" DEMO_MODEL);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    int status = http_stop(&shared, SIGTERM);
-    if (status != 0) {
-        print_error("the server ended with %d:\n%s", status, shared.process.errors);
-    }
-    support_teardown(state);
-    return status;
+    return http_start_shared("-m " DEMO_MODEL " -m second=en-de:" DEMO_MODEL);
 }
 
 int main(void)
@@ -173,7 +161,7 @@ int main(void)
         cmocka_unit_test_teardown(test_limit, support_teardown),
         cmocka_unit_test_teardown(test_detection, support_teardown),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, start, http_stop_shared);
 }
 
 #else

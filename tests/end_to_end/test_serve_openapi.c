@@ -14,7 +14,7 @@
 
 #include "support/http.h"
 
-static struct http_server shared, with_speech;
+static struct http_server with_speech;
 static struct http_answer last;
 static json_t *document;
 
@@ -60,12 +60,12 @@ static void test_document(void **state)
     assert_string_equal(json_string_value(json_object_get(document, "openapi")), "3.1.0");
     assert_string_equal(json_string_value(at(document, "info/version")), CLF_VERSION_STRING);
     check_references(document);
-    http_request(&last, shared.port, "HEAD /openapi.json", "", "");
+    http_request(&last, http_shared.port, "HEAD /openapi.json", "", "");
     assert_int_equal(last.status, 200);
     assert_string_equal(last.body, "");
     assert_non_null(strstr(last.bytes, process_format("\r\nContent-Length: %zu\r\n", size)));
     assert_non_null(strstr(last.bytes, "\r\nContent-Type: application/json\r\n"));
-    http_request(&last, shared.port, "POST /openapi.json", JSON_TYPE, "{}");
+    http_request(&last, http_shared.port, "POST /openapi.json", JSON_TYPE, "{}");
     assert_int_equal(last.status, 405);
     assert_non_null(strstr(last.bytes, "\r\nAllow: GET, HEAD\r\n"));
 }
@@ -147,8 +147,8 @@ static void test_methods(void **state)
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
             int is_documented = json_object_get(value, methods[i][0]) != NULL;
             const char *query = strcmp(path, "/v3/languages") == 0 ? "?resource=translate_text" : "";
-            http_request(&last, shared.port, process_format("%s %s%s", methods[i][1], path, query), JSON_TYPE,
-                         "");
+            http_request(&last, http_shared.port, process_format("%s %s%s", methods[i][1], path, query),
+                         JSON_TYPE, "");
             int has_allow = strstr(last.bytes, "\r\nAllow: ") != NULL;
             int is_expected = needs_speech                                 ? last.status == 404
                               : is_documented && strchr(path, '{') != NULL ? last.status == 404
@@ -173,7 +173,7 @@ static int is_accepted(const char *name, json_t *value)
     }
     json_object_set_new(body, name, value);
     char *text = json_dumps(body, 0);
-    http_request(&last, shared.port, "POST /v1/translate", JSON_TYPE, text);
+    http_request(&last, http_shared.port, "POST /v1/translate", JSON_TYPE, text);
     json_t *answer = json_loads(last.body, 0, NULL);
     const char *error = json_string_value(json_object_get(answer, "error"));
     int is_refused = error != NULL && begins_with(error, process_format("%s: must be ", name));
@@ -309,7 +309,7 @@ static void test_schemathesis(void **state)
     const char *command =
         process_format("cd '" OPENAPI "' && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" PACKAGES "' "
                        "python3 -m schemathesis.cli run %s http://127.0.0.1:%d/openapi.json </dev/null",
-                       flags, support_small() ? shared.port : with_speech.port);
+                       flags, support_small() ? http_shared.port : with_speech.port);
     int result = system(command); /* its output explains a failure */
     if (!support_small()) {
         int status = http_stop(&with_speech, SIGTERM);
@@ -330,8 +330,8 @@ static int stop_speech(void **state)
 static int start_shared(void **state)
 {
     (void)state;
-    shared = http_start("-m " DEMO_MODEL " --metrics");
-    http_request(&last, shared.port, "GET /openapi.json", "", "");
+    http_start_shared("-m " DEMO_MODEL " --metrics");
+    http_request(&last, http_shared.port, "GET /openapi.json", "", "");
     document = json_loads(last.body, JSON_REJECT_DUPLICATES, NULL);
     return document == NULL;
 }
@@ -339,12 +339,7 @@ static int start_shared(void **state)
 static int stop_shared(void **state)
 {
     json_decref(document);
-    int status = http_stop(&shared, SIGTERM);
-    if (status != 0 || strstr(shared.process.errors, "a request failed") != NULL) {
-        print_error("the server ended with %d:\n%s", status, shared.process.errors);
-        return 1;
-    }
-    return support_teardown(state);
+    return http_stop_shared(state);
 }
 
 int main(void)

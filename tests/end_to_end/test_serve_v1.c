@@ -13,12 +13,11 @@
 
 #include "support/http.h"
 
-static struct http_server shared;
 static struct http_answer last;
 
 static json_t *post(const char *fields, int status)
 {
-    http_request(&last, shared.port, "POST /v1/translate", JSON_TYPE, process_format("{%s}", fields));
+    http_request(&last, http_shared.port, "POST /v1/translate", JSON_TYPE, process_format("{%s}", fields));
     json_t *answer = json_loads(last.body, 0, NULL);
     if (last.status != status || answer == NULL) {
         fail_msg("%s: %d %s", fields, last.status, last.body);
@@ -100,7 +99,7 @@ static void test_sentences(void **state)
 static json_t *post_stream(const char *fields)
 {
     json_t *events = json_array();
-    http_request(&last, shared.port, "POST /v1/translate", JSON_TYPE,
+    http_request(&last, http_shared.port, "POST /v1/translate", JSON_TYPE,
                  process_format("{%s,\"stream\":true}", fields));
     assert_int_equal(last.status, 200);
     assert_non_null(strstr(last.bytes, "\r\nContent-Type: text/event-stream\r\n"));
@@ -192,7 +191,7 @@ static void test_attention(void **state)
     assert_int_equal(clf_translator_create(&translator, model, NULL), CLF_OK);
     assert_int_equal(clf_attend(&maps, translator, &source, &target), CLF_OK);
     for (int layer = 0; layer <= 3; layer++) {
-        http_request(&last, shared.port, "POST /v1/attention", JSON_TYPE,
+        http_request(&last, http_shared.port, "POST /v1/attention", JSON_TYPE,
                      process_format("{\"text\":\"%s\",\"translation\":\"%s\",\"source\":\"auto\","
                                     "\"target\":\"en\",\"layer\":%s}",
                                     text, translation, layer > 0 ? process_format("%d", layer) : "null"));
@@ -230,13 +229,13 @@ static void test_attention_errors(void **state)
         {"\"text\":\"\",\"translation\":\"\",\"source\":\"fr\",\"target\":\"en\"", "the source is empty"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        http_request(&last, shared.port, "POST /v1/attention", JSON_TYPE,
+        http_request(&last, http_shared.port, "POST /v1/attention", JSON_TYPE,
                      process_format("{%s}", cases[i][0]));
         if (last.status != 400 || strstr(last.body, cases[i][1]) == NULL) {
             fail_msg("%s: expected %s, got %d %s", cases[i][0], cases[i][1], last.status, last.body);
         }
     }
-    http_request(&last, shared.port, "POST /v1/attention", FORM_TYPE, "text=a&source=fr&target=en");
+    http_request(&last, http_shared.port, "POST /v1/attention", FORM_TYPE, "text=a&source=fr&target=en");
     assert_int_equal(last.status, 415);
 }
 
@@ -277,9 +276,9 @@ static void test_errors(void **state)
         }
         json_decref(answer);
     }
-    http_request(&last, shared.port, "POST /v1/translate", FORM_TYPE, "text=a&source=fr&target=en");
+    http_request(&last, http_shared.port, "POST /v1/translate", FORM_TYPE, "text=a&source=fr&target=en");
     assert_int_equal(last.status, 415);
-    http_request(&last, shared.port, "GET /v1/translate", "", "");
+    http_request(&last, http_shared.port, "GET /v1/translate", "", "");
     assert_int_equal(last.status, 405);
 }
 
@@ -300,18 +299,7 @@ static void test_warnings(void **state)
 static int start_shared(void **state)
 {
     (void)state;
-    shared = http_start("-m " DEMO_MODEL " -m second=en-de:" DEMO_MODEL);
-    return 0;
-}
-
-static int stop_shared(void **state)
-{
-    int status = http_stop(&shared, SIGTERM);
-    if (status != 0 || strstr(shared.process.errors, "a request failed") != NULL) {
-        print_error("the server ended with %d:\n%s", status, shared.process.errors);
-        return 1;
-    }
-    return support_teardown(state);
+    return http_start_shared("-m " DEMO_MODEL " -m second=en-de:" DEMO_MODEL);
 }
 
 int main(void)
@@ -325,7 +313,7 @@ int main(void)
         cmocka_unit_test_teardown(test_errors, support_teardown),
         cmocka_unit_test_teardown(test_warnings, support_teardown),
     };
-    return cmocka_run_group_tests(tests, start_shared, stop_shared);
+    return cmocka_run_group_tests(tests, start_shared, http_stop_shared);
 }
 
 #else

@@ -54,13 +54,34 @@ int http_stop(struct http_server *server, int number)
     return coprocess_end(&server->process);
 }
 
+/* Stops the server; returns 0 if it has failed or a request has failed. */
+static int end_well(struct http_server *server)
+{
+    int status = http_stop(server, SIGTERM), is_ok;
+    server->process.child = 0;
+    is_ok = status == 0 && strstr(server->process.errors, "a request failed") == NULL;
+    if (!is_ok) {
+        print_error("the server ended with %d:\n%s", status, server->process.errors);
+    }
+    return is_ok;
+}
+
 void http_end(struct http_server *server)
 {
-    int status = http_stop(server, SIGTERM);
-    server->process.child = 0;
-    if (status != 0 || strstr(server->process.errors, "a request failed") != NULL) {
-        fail_msg("the server ended with %d:\n%s", status, server->process.errors);
-    }
+    assert_true(end_well(server));
+}
+
+struct http_server http_shared;
+
+int http_start_shared(const char *flags)
+{
+    http_shared = http_start(flags);
+    return 0;
+}
+
+int http_stop_shared(void **state)
+{
+    return end_well(&http_shared) ? support_teardown(state) : 1;
 }
 
 void http_kill(struct http_server *server)

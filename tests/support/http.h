@@ -28,6 +28,11 @@ struct http_server http_start_by(const struct process *process, const char *flag
 int http_stop(struct http_server *server, int number);
 /* Stops the server by SIGTERM, and fails unless it ends with status 0 and no request has failed. */
 void http_end(struct http_server *server);
+/* The server of a group of tests. http_start_shared() starts it in the group's setup, and returns 0;
+ * http_stop_shared() is the group's teardown, which fails like http_end(). */
+extern struct http_server http_shared;
+int http_start_shared(const char *flags);
+int http_stop_shared(void **state);
 /* Kills a server that a failed test has left running; for teardowns. */
 void http_kill(struct http_server *server);
 /* Returns a connection, or -1 if it is refused. */
