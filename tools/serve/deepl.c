@@ -31,18 +31,6 @@ static struct answer answer_of(unsigned status, json_t *value)
     return (struct answer){.status = status, .text = text};
 }
 
-/* Converts an error to DeepL's format, with the same message. */
-static struct answer with_message(struct answer other)
-{
-    json_t *error = other.text != NULL ? json_loads(other.text, 0, NULL) : NULL;
-    const char *message = json_string_value(json_object_get(error, "error"));
-    struct answer answer =
-        answer_of(other.status, json_pack("{s:s}", "message", message != NULL ? message : ""));
-    json_decref(error);
-    free(other.text);
-    return answer;
-}
-
 /* Returns the language with a DeepL code, ignoring case; EN-US is English if the server has no American
  * English. */
 static const struct language *find_language(const struct service *service, const char *code)
@@ -227,14 +215,14 @@ static int is_true(const json_t *value)
 struct answer deepl_translate(struct service *service, const struct fields *fields)
 {
     struct deepl_request request = {.texts = NULL};
-    struct answer answer = {.status = 200};
+    struct answer answer;
     if (read_request(&request, service, fields, &answer)) {
         answer = run(service, &request, is_true(json_object_get(fields->object, "show_billed_characters")));
         answer.characters = q_field_characters(request.texts);
     }
     html_free(request.html);
     json_decref(request.texts);
-    return answer.status == 200 ? answer : with_message(answer);
+    return answer;
 }
 
 struct answer deepl_languages(struct service *service, const struct fields *fields)
@@ -271,7 +259,7 @@ struct answer deepl_languages_v3(struct service *service, const struct fields *f
     json_t *list = json_array();
     if (resource == NULL || strcmp(resource, "translate_text") != 0) {
         json_decref(list);
-        return with_message(endpoints_error(404, "resource: only translate_text is available"));
+        return endpoints_error(404, "resource: only translate_text is available");
     }
     for (int i = 0; i < languages->count && list != NULL; i++) {
         const struct language *language = &languages->items[i];

@@ -33,7 +33,21 @@ struct answer endpoints_error(unsigned status, const char *format, ...)
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): version 14 overlooks va_start() */
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    return answer_with(status, json_pack("{s:o}", "error", result_text(message, strlen(message))));
+    return (struct answer){.status = status, .error = strdup(message)};
+}
+
+char *answer_text(struct answer *answer)
+{
+    if (answer->error == NULL) {
+        return answer->text;
+    }
+    const char *key = answer->error_key != NULL ? answer->error_key : "error";
+    json_t *object = json_pack("{s:o}", key, result_text(answer->error, strlen(answer->error)));
+    char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    free(answer->error);
+    answer->error = NULL;
+    return text;
 }
 
 static struct answer get_languages(struct service *service, const struct fields *fields)
@@ -98,23 +112,24 @@ typedef struct answer endpoint(struct service *service, const struct fields *fie
 static const struct endpoint_route {
     const char *path;     /* a trailing slash: also matches longer paths */
     endpoint *get, *post; /* NULL: the method is not allowed */
+    const char *error;    /* key of error messages */
 } routes[] = {
-    {"/translate", NULL, translate_request},
-    {"/detect", NULL, detect_request},
-    {"/translate_file", NULL, file_translate},
-    {"/download_file/", file_download, NULL},
-    {"/suggest", NULL, suggestions_add},
-    {"/languages", get_languages, NULL},
-    {"/frontend/settings", get_settings, NULL},
-    {"/health", get_health, NULL},
-    {"/ready", get_ready, NULL},
-    {"/metrics", get_metrics, NULL},
-    {"/v1/translate", NULL, v1_translate},
-    {"/v1/attention", NULL, v1_attention},
-    {"/v2/translate", NULL, deepl_translate},
-    {"/v2/languages", deepl_languages, deepl_languages},
-    {"/v2/usage", deepl_usage, deepl_usage},
-    {"/v3/languages", deepl_languages_v3, NULL},
+    {"/translate", NULL, translate_request, "error"},
+    {"/detect", NULL, detect_request, "error"},
+    {"/translate_file", NULL, file_translate, "error"},
+    {"/download_file/", file_download, NULL, "error"},
+    {"/suggest", NULL, suggestions_add, "error"},
+    {"/languages", get_languages, NULL, "error"},
+    {"/frontend/settings", get_settings, NULL, "error"},
+    {"/health", get_health, NULL, "error"},
+    {"/ready", get_ready, NULL, "error"},
+    {"/metrics", get_metrics, NULL, "error"},
+    {"/v1/translate", NULL, v1_translate, "error"},
+    {"/v1/attention", NULL, v1_attention, "error"},
+    {"/v2/translate", NULL, deepl_translate, "message"},
+    {"/v2/languages", deepl_languages, deepl_languages, "message"},
+    {"/v2/usage", deepl_usage, deepl_usage, "message"},
+    {"/v3/languages", deepl_languages_v3, NULL, "message"},
 };
 
 /* Returns the route of a path, or NULL. */
@@ -131,6 +146,7 @@ static const struct endpoint_route *find_route(const char **rest, const char *pa
     return NULL;
 }
 
+/* Answers with a function. The last parameters are those of endpoints_answer(). */
 static struct answer call(struct service *service, struct MHD_Connection *connection, endpoint *called,
                           const char *method, const char *rest, const char *body, size_t size)
 {
@@ -182,16 +198,16 @@ struct answer endpoints_answer(struct service *service, struct MHD_Connection *c
         return endpoints_error(404, "Not Found");
     }
     int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    if (route->get != NULL && is_get) {
-        return call(service, connection, route->get, method, rest, body, size);
+    int is_post = strcmp(method, "POST") == 0;
+    endpoint *called = is_get ? route->get : is_post ? route->post : NULL;
+    if (called == NULL && service->cors != NULL && strcmp(method, "OPTIONS") == 0) {
+        return (struct answer){.status = 200, .text = strdup("")}; /* a browser's preflight request */
     }
-    if (route->post != NULL && strcmp(method, "POST") == 0) {
-        return call(service, connection, route->post, method, rest, body, size);
+    struct answer answer = called != NULL ? call(service, connection, called, method, rest, body, size)
+                                          : endpoints_error(405, "Method Not Allowed");
+    if (called == NULL) {
+        answer.allow = route->get == NULL ? "POST" : route->post == NULL ? "GET, HEAD" : "GET, HEAD, POST";
     }
-    if (service->cors != NULL && strcmp(method, "OPTIONS") == 0) { /* a browser's preflight request */
-        return (struct answer){.status = 200, .text = strdup("")};
-    }
-    struct answer answer = endpoints_error(405, "Method Not Allowed");
-    answer.allow = route->get == NULL ? "POST" : route->post == NULL ? "GET, HEAD" : "GET, HEAD, POST";
+    answer.error_key = route->error;
     return answer;
 }

@@ -43,6 +43,8 @@ struct service {
 struct answer {
     unsigned status;
     char *text;                    /* JSON, or `type`, or empty; the caller frees it; NULL: out of memory */
+    char *error;                   /* instead of the text: the message of an error; the caller frees it */
+    const char *error_key;         /* key of the message in the answer's JSON, or NULL: "error" */
     const char *allow;             /* value of the header Allow, or NULL */
     const char *type;              /* media type, or NULL: JSON */
     size_t characters;             /* characters to translate */
@@ -57,7 +59,11 @@ struct answer endpoints_answer(struct service *service, struct MHD_Connection *c
                                const char *path, const char *body, size_t size);
 /* Returns the path of an endpoint, "/" for a file of the web page, or "other". */
 const char *endpoints_name(const char *path);
-/* An answer {"error": "..."}. */
+/* An error with a message; its text is {"error": "..."}. */
 struct answer endpoints_error(unsigned status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Returns the text of an answer, which the caller frees, and frees the message of an error; NULL: out of
+ * memory.
+ */
+char *answer_text(struct answer *answer);
 
 #endif

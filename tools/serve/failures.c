@@ -1,9 +1,9 @@
 #include "serve/failures.h"
 
-#include <limits.h>
 #include <stdio.h>
 
 #include "serve/client.h"
+#include "serve/server.h"
 
 struct answer failure_answer(const struct service *service, clf_status status)
 {
@@ -26,7 +26,8 @@ struct answer failure_answer(const struct service *service, clf_status status)
 
 int service_enter(struct service *service, int64_t tokens, unsigned busy, struct answer *answer)
 {
-    const struct gate_wait wait = {service->limits.wait, INT_MAX, service->request_is_over, NULL};
+    const struct gate_wait wait = {service->limits.wait, SERVER_MOST_REQUESTS, service->request_is_over,
+                                   NULL};
     enum gate_result result = gate_enter(service->gate, tokens, &wait);
     if (result == GATE_IS_BUSY) {
         *answer = endpoints_error(busy, "The server is busy; try again later");

@@ -61,7 +61,7 @@ static void write_name(char out[FILE_NAME_BYTES / 2], const char *name, const st
     }
 }
 
-/* Returns the body of POST /translate for a file; NULL after setting the answer. */
+/* Returns the fields of a translation of a file; NULL after setting the answer. */
 static json_t *translation_fields(const struct fields *fields, const struct kind *kind, struct answer *answer)
 {
     const char *text = fields->file;
@@ -130,20 +130,18 @@ struct answer file_translate(struct service *service, const struct fields *field
         return endpoints_error(400, "Invalid request: file format not supported");
     }
     struct fields translation = *fields;
+    size_t characters;
     translation.object = translation_fields(fields, kind, &answer);
     if (translation.object == NULL) {
         return answer;
     }
-    answer = translate_request(service, &translation);
+    json_t *text = translate_text(&characters, service, &translation, &answer);
     json_decref(translation.object);
-    if (answer.status == 200 && answer.text != NULL) {
-        json_t *object = json_loads(answer.text, 0, NULL);
-        size_t characters = answer.characters;
-        free(answer.text);
-        answer = keep(service, fields, kind, json_object_get(object, "translatedText"));
-        answer.characters = characters;
-        json_decref(object);
+    if (text != NULL) {
+        answer = keep(service, fields, kind, text);
+        json_decref(text);
     }
+    answer.characters = characters;
     return answer;
 }
 

@@ -20,17 +20,16 @@ struct gate {
     int64_t most, work;
     struct waiter *first, **end;
     int waiting;
-    int most_requests, requests; /* that run or wait */
+    int requests; /* that run or wait */
 };
 
-clf_status gate_create(struct gate **out, int64_t most, int most_requests)
+clf_status gate_create(struct gate **out, int64_t most)
 {
     struct gate *gate = *out = calloc(1, sizeof *gate);
     if (gate == NULL) {
         return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the queue of requests");
     }
     gate->most = most;
-    gate->most_requests = most_requests;
     gate->end = &gate->first;
     pthread_mutex_init(&gate->lock, NULL);
     pthread_condattr_t monotonic;
@@ -86,7 +85,7 @@ enum gate_result gate_enter(struct gate *gate, int64_t work, const struct gate_w
     enum gate_result result = GATE_ENTERED;
     double end = clf__seconds() + wait->seconds;
     pthread_mutex_lock(&gate->lock);
-    if (gate->waiting > wait->most_waiting || gate->requests >= gate->most_requests) {
+    if (gate->requests >= wait->most_requests) {
         pthread_mutex_unlock(&gate->lock);
         return GATE_IS_BUSY;
     }

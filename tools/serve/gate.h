@@ -9,16 +9,14 @@
 
 struct gate;
 
-/* @param most maximum work, in any unit, at least 1; a larger request enters when no other is running.
- * @param most_requests maximum number of requests that run or wait, at least 1; further ones are refused
- *     immediately. */
-clf_status gate_create(struct gate **out, int64_t most, int most_requests);
+/* @param most maximum work, in any unit, at least 1; a larger request enters when no other is running. */
+clf_status gate_create(struct gate **out, int64_t most);
 void gate_free(struct gate *gate); /* NULL is ignored */
 
 /* How long a request waits. */
 struct gate_wait {
     double seconds;                 /* may be INFINITY */
-    int most_waiting;               /* a request is refused at once while more than this many wait */
+    int most_requests;              /* a request is refused at once while this many run or wait */
     int (*interrupted)(void *user); /* polled every 50 ms; non-zero ends the wait */
     void *user;
 };

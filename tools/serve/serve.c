@@ -50,7 +50,6 @@ enum {
     DEFAULT_QUEUE = 1000000,
     DEFAULT_WAIT = 60,
     DEFAULT_TIME = 3600,
-    MOST_ATTENDING = 32, /* requests for attention maps that run or wait */
     WAIT_NANOSECONDS = 50000000
 };
 
@@ -182,8 +181,8 @@ static clf_status create_service(struct service *service, const struct flags *fl
     }
     CLF__TRY(
         clients_create(&service->clients, flags->keys, flags->needs_key, chosen(flags->most_requests, 0)));
-    CLF__TRY(gate_create(&service->gate, queue, SERVER_MOST_REQUESTS));
-    CLF__TRY(gate_create(&service->attending, 1, MOST_ATTENDING));
+    CLF__TRY(gate_create(&service->gate, queue));
+    CLF__TRY(gate_create(&service->attending, 1));
     CLF__TRY(files_create(&service->files));
     if (flags->suggestions != NULL) {
         CLF__TRY(suggestions_open(&service->suggestions, flags->suggestions));

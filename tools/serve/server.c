@@ -78,6 +78,7 @@ static enum MHD_Result send_answer(const struct server *server, struct MHD_Conne
     request->status = answer->status;
     request->characters = answer->characters;
     struct MHD_Response *response = answer->response;
+    answer->text = answer_text(answer);
     if (response == NULL && !answer->closes) {
         response = respond_with_text(request, answer);
     }

@@ -19,8 +19,9 @@
 /* Recordings that are transcribed at a time, per window of a batch: some are read while others are searched.
  */
 enum { RUNNING_PER_WINDOW = 2 };
-/* Waiting requests above which another is refused, if its API has a status that makes clients retry. */
-enum { MOST_WAITING = 128 };
+/* Running and waiting requests above which another is refused, if its API has a status that makes clients
+ * retry. */
+enum { MOST_REQUESTS = 128 };
 
 struct speech_model {
     struct speech_model *next;
@@ -79,8 +80,7 @@ static clf_status prepare(struct speech_model *model, const char *name, struct c
     }
     CLF__TRY(clf_engine_create(&model->engine, loaded, count, NULL));
     CLF__TRY(create_transcriber(model));
-    return gate_create(&model->gate, (int64_t)RUNNING_PER_WINDOW * clf__engine_windows(model->engine),
-                       INT_MAX);
+    return gate_create(&model->gate, (int64_t)RUNNING_PER_WINDOW * clf__engine_windows(model->engine));
 }
 
 clf_status speech_models_add(struct speech_models **models, const char *name, struct clf_model *const *loaded,
@@ -92,7 +92,7 @@ clf_status speech_models_add(struct speech_models **models, const char *name, st
     }
     clf_status status = added != NULL && *models != NULL
                             ? prepare(added, name, loaded, count)
-                            : clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the speech models");
+                            : clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the speech models");
     if (status != CLF_OK) {
         free_model(added);
         return status;
@@ -248,7 +248,7 @@ clf_status speech_task_begin(struct speech_task *task)
     task->options.progress = keep_seconds;
     task->options.segment = task->segment != NULL ? pass_segment : NULL;
     task->options.payload = task;
-    const struct gate_wait wait = {INFINITY, task->may_be_refused ? MOST_WAITING : INT_MAX, interrupted,
+    const struct gate_wait wait = {INFINITY, task->may_be_refused ? MOST_REQUESTS : INT_MAX, interrupted,
                                    task};
     enum gate_result result = gate_enter(task->model->gate, 1, &wait);
     task->has_turn = result == GATE_ENTERED;

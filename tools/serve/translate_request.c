@@ -227,23 +227,36 @@ static json_t *change_texts(json_t *translations, const struct translation_reque
     return changed;
 }
 
-static struct answer run(struct service *service, const struct translation_request *request)
+/* Translates the texts and, if requested, finds alternatives. Returns 1, or 0 after setting the answer. */
+static int translate(json_t **best, json_t **others, struct service *service,
+                     const struct translation_request *request, struct answer *answer)
 {
-    json_t *best = NULL, *others = NULL;
     int64_t tokens = texts_estimate_tokens(contents(request));
-    struct answer answer;
+    *best = *others = NULL;
     /* After status 503 or 429, Weblate stops using a server for half an hour. */
-    if (!service_enter(service, tokens, 504, &answer)) {
-        return answer;
+    if (!service_enter(service, tokens, 504, answer)) {
+        return 0;
     }
-    clf_status status = translate_texts(&best, &others, request);
+    clf_status status = translate_texts(best, others, request);
     service_leave(service, tokens);
     if (status != CLF_OK) {
-        json_decref(best);
-        return failure_answer(service, status);
+        *answer = failure_answer(service, status);
+        json_decref(*best);
+        json_decref(*others);
+        return 0;
     }
     if (service->changes_text && request->html == NULL) {
-        best = change_texts(best, request);
+        *best = change_texts(*best, request);
+    }
+    return 1;
+}
+
+static struct answer run(struct service *service, const struct translation_request *request)
+{
+    json_t *best, *others;
+    struct answer answer;
+    if (!translate(&best, &others, service, request, &answer)) {
+        return answer;
     }
     json_t *object = json_pack("{s:o}", "translatedText", shaped(request, best));
     if (object != NULL && request->is_auto) {
@@ -260,6 +273,12 @@ static struct answer run(struct service *service, const struct translation_reque
     return answer;
 }
 
+static void free_request(struct translation_request *request)
+{
+    html_free(request->html);
+    json_decref(request->array);
+}
+
 struct answer translate_request(struct service *service, const struct fields *fields)
 {
     struct translation_request request = {.array = NULL};
@@ -268,7 +287,27 @@ struct answer translate_request(struct service *service, const struct fields *fi
         answer = run(service, &request);
         answer.characters = q_field_characters(request.array);
     }
-    html_free(request.html);
-    json_decref(request.array);
+    free_request(&request);
     return answer;
+}
+
+json_t *translate_text(size_t *characters, struct service *service, const struct fields *fields,
+                       struct answer *answer)
+{
+    struct translation_request request = {.array = NULL};
+    json_t *best = NULL, *others = NULL, *text = NULL;
+    *characters = 0;
+    if (read_request(&request, service, fields, answer)) {
+        *characters = q_field_characters(request.array);
+        if (translate(&best, &others, service, &request, answer)) {
+            text = json_incref(json_array_get(best, 0));
+            if (text == NULL) {
+                *answer = endpoints_error(500, "out of memory");
+            }
+            json_decref(best);
+            json_decref(others);
+        }
+    }
+    free_request(&request);
+    return text;
 }

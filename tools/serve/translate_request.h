@@ -6,4 +6,11 @@
 
 struct answer translate_request(struct service *service, const struct fields *fields);
 
+/* Translates a text, the string `q`, with the other fields of POST /translate. Returns a new string; NULL
+ * after setting the answer.
+ *
+ * @param characters receives the characters to translate. */
+json_t *translate_text(size_t *characters, struct service *service, const struct fields *fields,
+                       struct answer *answer);
+
 #endif

@@ -1,6 +1,5 @@
 #include "serve/v1_attention.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "shared/results.h"
 
 /* The maps of all layers and heads are in memory at the same time: (layers, heads, tokens, tokens). */
-enum { MOST_BYTES = 600, BUSY = 503 };
+enum { MOST_BYTES = 600, MOST_REQUESTS = 32, BUSY = 503 };
 
 /* A checked request. */
 struct attention_request {
@@ -160,7 +159,7 @@ static clf_status attend(struct clf_attention_maps **maps, const struct attentio
 static struct answer run(struct service *service, const struct attention_request *request)
 {
     struct clf_attention_maps *maps = NULL;
-    const struct gate_wait wait = {service->limits.wait, INT_MAX, service->request_is_over, NULL};
+    const struct gate_wait wait = {service->limits.wait, MOST_REQUESTS, service->request_is_over, NULL};
     enum gate_result result = gate_enter(service->attending, 1, &wait);
     if (result != GATE_ENTERED) {
         return result == GATE_IS_BUSY ? endpoints_error(BUSY, "The server is busy; try again later")

@@ -211,7 +211,7 @@ static void run_stream(struct event_stream *events, void *user)
     if (object != NULL) {
         add_event(job, "done", object);
     } else {
-        event_stream_add(events, failure.text);
+        event_stream_add(events, answer_text(&failure));
     }
 }
 
