@@ -1,150 +1,14 @@
 /* Compiled programs on disk: used if complete and trusted, otherwise ignored with one warning. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#include <clformer/log.h>
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "runtime/device/buffer.h"
-#include "runtime/program/ahead.h"
+#include "program/cache_use.h"
 #include "runtime/program/cache.h"
-#include "runtime/program/launch.h"
-#include "runtime/program/testing.h"
-#include "support/cache_home.h"
-#include "support/support.h"
-
-static const char source[] = "__kernel void one(__global float *y) { y[0] = 1.0f + ADDED; }\n"
-                             "__kernel void two(__global float *y) { y[0] = 2.0f + ADDED; }\n";
-
-static int warnings, notices;
-static char last_warning[1024];
-static char folder[256]; /* $XDG_CACHE_HOME/clformer */
-
-static void count_warnings(clf_log_level level, const char *message, void *user)
-{
-    (void)user;
-    if (level == CLF_LOG_WARNING) {
-        warnings++;
-        snprintf(last_warning, sizeof last_warning, "%s", message);
-    }
-    notices += level == CLF_LOG_NOTICE;
-}
-
-static int start(void **state)
-{
-    (void)state;
-    const char *home = support_temporary_folder();
-    set_cache_home(home);
-    snprintf(folder, sizeof folder, "%s/clformer", home);
-    warnings = 0;
-    clf_log_set(count_warnings, NULL);
-    return 0;
-}
-
-static int finish(void **state)
-{
-    clf_log_set(NULL, NULL);
-    return support_teardown(state);
-}
-
-struct use {
-    int ahead; /* programs loaded before a kernel was requested, besides the probe */
-    int built, loaded, warnings, notices;
-};
-static const char *work; /* loaded ahead for this work, unless it is NULL */
-
-/* Opens the device, runs a kernel of the test's program, closes the device; the answer must be right whatever
- * the cache contains. */
-static struct use use_device(const char *kernel, int added)
-{
-    struct clf_device *device;
-    struct clf__buffer *y;
-    struct use use;
-    char defines[32];
-    float value = 0;
-    warnings = notices = 0;
-    assert_ok(clf_device_open(&device, NULL, NULL));
-    assert_ok(clf__program_add_source(device, "cached", source));
-    assert_ok(clf__buffer_create(&y, device, sizeof value, "the output"));
-    clf__program_counts(device, &use.built, &use.loaded);
-    use.ahead = -(use.built + use.loaded);
-    if (work) {
-        clf__programs_ahead_begin(device, work);
-    }
-    clf__program_counts(device, &use.built, &use.loaded);
-    use.ahead += use.built + use.loaded;
-    snprintf(defines, sizeof defines, "-DADDED=%d", added);
-    struct clf__argument arguments[] = {CLF__BUFFER(y)};
-    struct clf__launch launch = {.program = "cached",
-                                 CLF__ON_BOTH(kernel, {1}, {1}),
-                                 .defines = defines,
-                                 .arguments = arguments,
-                                 .argument_count = 1};
-    assert_ok(clf__launch(device, &launch));
-    assert_ok(clf__buffer_read(y, 0, sizeof value, &value));
-    assert_true(value == (strcmp(kernel, "one") == 0 ? 1.0f : 2.0f) + (float)added);
-    clf__program_counts(device, &use.built, &use.loaded);
-    clf__buffer_free(y);
-    clf_device_close(device);
-    use.warnings = warnings;
-    use.notices = notices;
-    return use;
-}
-
-static void assert_use(struct use use, int built, int loaded, int warned)
-{
-    if (use.built != built || use.loaded != loaded || use.warnings != warned) {
-        fail_msg("%d built, %d loaded, %d warnings (%s); wanted %d, %d, %d", use.built, use.loaded,
-                 use.warnings, last_warning, built, loaded, warned);
-    }
-}
-
-/* The path of the only file of the folder with this prefix. */
-static const char *find_file(const char *prefix)
-{
-    static char path[600];
-    int found = 0;
-    DIR *stream = opendir(folder);
-    assert_non_null(stream);
-    for (struct dirent *entry = readdir(stream); entry; entry = readdir(stream)) {
-        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-            found++;
-        }
-    }
-    closedir(stream);
-    assert_int_equal(found, 1);
-    return path;
-}
-
-static char *read_file(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    fseek(file, 0, SEEK_END);
-    *size = (size_t)ftell(file);
-    rewind(file);
-    char *bytes = support_array(*size, 1);
-    assert_int_equal(fread(bytes, 1, *size, file), *size);
-    fclose(file);
-    return bytes;
-}
-
-static void write_file(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
 
 static void test_second_start(void **state)
 {
@@ -347,120 +211,6 @@ static void test_whose_folder(void **state)
     }
 }
 
-static const char *make_file(const char *name, size_t size, time_t used)
-{
-    static char path[600];
-    char *bytes = support_array(size, 1);
-    struct timespec times[2] = {{.tv_sec = used}, {.tv_sec = used}};
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    write_file(path, bytes, size);
-    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-    return path;
-}
-
-static int has_file(const char *name)
-{
-    char path[600];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return clf__file_exists(path);
-}
-
-static void test_limit(void **state)
-{
-    (void)state;
-    assert_ok(clf__folder_create(folder));
-    make_file("a-0123456789abcdef.bin", 300, 2000);
-    make_file("b-0123456789abcdef.bin", 400, 1000);
-    make_file("c-0123456789abcdef.bin", 500, 3000);
-    make_file("letter.bin", 5000, 1);
-    make_file("d-0123456789abcdef.list", 100, 500);
-    make_file("a-letter-of-17-pages.bin", 5000, 1);
-    assert_ok(clf__program_cache_limit(folder, 1200));
-    assert_false(has_file("d-0123456789abcdef.list"));
-    assert_true(has_file("b-0123456789abcdef.bin"));
-    assert_ok(clf__program_cache_limit(folder, 1199));
-    assert_false(has_file("b-0123456789abcdef.bin"));
-    assert_true(has_file("a-0123456789abcdef.bin"));
-    assert_ok(clf__program_cache_limit(folder, 500));
-    assert_false(has_file("a-0123456789abcdef.bin"));
-    assert_true(has_file("c-0123456789abcdef.bin"));
-    assert_true(has_file("letter.bin"));
-    assert_true(has_file("a-letter-of-17-pages.bin"));
-    for (uint64_t n = 1; n < 20; n++) { /* every lack of memory is reported */
-        clf__memory_fail_at(n);
-        clf_status status = clf__program_cache_limit(folder, 500);
-        clf__memory_fail_at(0);
-        assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
-    }
-    assert_true(has_file("c-0123456789abcdef.bin"));
-}
-
-/* Programs in use are kept before unused ones. */
-static void test_limit_in_use(void **state)
-{
-    (void)state;
-    use_device("one", 0);
-    size_t probe_size, size;
-    read_file(find_file("probe-"), &probe_size);
-    read_file(find_file("cached-"), &size);
-    struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
-    assert_int_equal(utimensat(AT_FDCWD, find_file("probe-"), times, 0), 0); /* the oldest, but in use */
-    make_file("old-0123456789abcdef.bin", size, 2000);
-    char limit[32];
-    snprintf(limit, sizeof limit, "%zu",
-             probe_size + 2 * size + size / 2); /* for one less than there will be */
-    setenv("CLFORMER_CACHE_BYTES", limit, 1);
-    assert_use(use_device("one", 1), 1, 1, 0);
-    assert_false(has_file("old-0123456789abcdef.bin"));
-    assert_use(use_device("one", 0), 0, 2, 0); /* both exist, and the first is used last */
-    assert_use(use_device("one", 2), 1, 1, 0);
-    assert_use(use_device("one", 0), 0, 2, 0);
-    assert_use(use_device("one", 1), 1, 1, 0);
-    setenv("CLFORMER_CACHE_BYTES", "1", 1);
-    assert_use(use_device("one", 3), 1, 1, 0);
-    assert_use(use_device("one", 3), 2, 0, 0); /* nothing fits, not even the probe */
-    setenv("CLFORMER_CACHE_BYTES", "0", 1);
-    assert_int_equal(use_device("one", 3).notices, 0); /* nothing is to be kept */
-    struct clf_device *device;
-    setenv("CLFORMER_CACHE_BYTES", "much", 1);
-    assert_fails(clf_device_open(&device, NULL, NULL), CLF_BAD_ARGUMENT, "CLFORMER_CACHE_BYTES");
-    unsetenv("CLFORMER_CACHE_BYTES");
-}
-
-static void test_stray_files(void **state)
-{
-    (void)state;
-    static const char *const kept[] = {"letter.tmp", "x-0123456789abcdef.bin.tmp",
-                                       "x-0123456789abcdef.bin.1-2.tmp.old", "notes.bin.999999999-2.tmp",
-                                       "x-0123456789abcdef.bin.999999999-old.tmp"};
-    char gone[64], list[64], own[64], old[64];
-    pid_t child = fork();
-    if (child == 0) {
-        _exit(0);
-    }
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_ok(clf__folder_create(folder));
-    snprintf(gone, sizeof gone, "x-0123456789abcdef.bin.%ld-0.tmp", (long)child);
-    snprintf(list, sizeof list, "x-0123456789abcdef.list.%ld-0.tmp", (long)child);
-    snprintf(own, sizeof own, "x-0123456789abcdef.bin.%ld-1000000.tmp", (long)getpid());
-    snprintf(old, sizeof old, "x-0123456789abcdef.bin.%ld-1000001.tmp", (long)getpid());
-    make_file(gone, 10, time(NULL));
-    make_file(list, 10, time(NULL));
-    make_file(own, 10, time(NULL));
-    make_file(old, 10, 1000);
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        make_file(kept[i], 10, 1000);
-    }
-    use_device("one", 0);
-    assert_false(has_file(gone));
-    assert_false(has_file(list));
-    assert_false(has_file(old)); /* unmodified for a day */
-    assert_true(has_file(own));
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        assert_true(has_file(kept[i]));
-    }
-}
-
 static void assert_ahead(const char *of, const char *kernel, int added, int ahead, int built)
 {
     work = of;
@@ -522,9 +272,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ahead, start, finish),
         cmocka_unit_test_setup_teardown(test_wrong_list, start, finish),
         cmocka_unit_test_setup_teardown(test_ahead_of_damage, start, finish),
-        cmocka_unit_test_setup_teardown(test_limit, start, finish),
-        cmocka_unit_test_setup_teardown(test_limit_in_use, start, finish),
-        cmocka_unit_test_setup_teardown(test_stray_files, start, finish),
     };
     umask(022); /* files of tests belong to the user */
     return cmocka_run_group_tests_name("program/cache", tests, NULL, NULL);

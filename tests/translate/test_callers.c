@@ -213,9 +213,50 @@ static void test_too_many_ids(void **state)
     clf_model_free(model);
 }
 
+static void test_unknown_precision(void **state)
+{
+    (void)state;
+    struct clf_device *device = support_device(CLF_VARIANT_AUTO);
+    struct clf_model_options options = {.size = sizeof options,
+                                        .precision = (clf_precision)(CLF_PRECISION_INT8 + 1)};
+    struct clf_model *model = NULL;
+    assert_fails(clf_model_load(&model, device, support_fixture("models/marian"), &options), CLF_BAD_ARGUMENT,
+                 "precision 5");
+    assert_null(model);
+}
+
+static void test_impossible_counts(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    struct clf_translator *translator = NULL;
+    options.suppressed_count = -3;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
+                 "suppressed_count: is -3");
+    options.suppressed_count = 3;
+    assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, "suppressed is NULL");
+    assert_ok(clf_translator_create(&translator, model, NULL));
+    struct clf_translation *translations = NULL;
+    struct clf_score *scores = NULL;
+    assert_fails(clf_translate(&translations, translator, &line, -1), CLF_BAD_ARGUMENT, "count: is -1");
+    assert_fails(clf_translate(&translations, translator, NULL, 1), CLF_BAD_ARGUMENT,
+                 "the list of lines is NULL");
+    assert_fails(clf_score(&scores, translator, &line, &line, -1), CLF_BAD_ARGUMENT, "count: is -1");
+    assert_fails(clf_score(&scores, translator, &line, NULL, 1), CLF_BAD_ARGUMENT,
+                 "the list of lines is NULL");
+    assert_ok(clf_translate(&translations, translator, NULL, 0));
+    clf_translations_free(translations, 0);
+    clf_translator_free(translator);
+    clf_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_unknown_precision, support_teardown),
+        cmocka_unit_test_teardown(test_impossible_counts, support_teardown),
         cmocka_unit_test_teardown(test_without_objects, support_teardown),
         cmocka_unit_test_teardown(test_failures_leave_null, support_teardown),
         cmocka_unit_test_teardown(test_callbacks, support_teardown),
