@@ -9,141 +9,11 @@
 
 #include <jansson.h>
 
-#include "support/http.h"
+#include "end_to_end/wyoming_client.h"
 
 #if defined CLF_HAS_SERVER && defined CLF_HAS_AUDIO
 
 static struct http_server shared;
-static int port; /* port of the Wyoming server */
-static struct http_answer last;
-static char *rest; /* of the answers in `last` */
-
-#define DESCRIBE "{\"type\":\"describe\"}\n"
-#define STOP     "{\"type\":\"audio-stop\",\"data\":{\"timestamp\":null}}\n"
-
-/* --- Clients --- */
-
-struct format {
-    int rate, width, channels;
-};
-
-static const struct format usual = {16000, 2, 1};
-
-/* Bytes to send, which live until support_free_all(). */
-struct packet {
-    char *bytes;
-    size_t size;
-};
-
-static struct packet text_packet(const char *text)
-{
-    return (struct packet){process_format("%s", text), strlen(text)};
-}
-
-static struct packet join(struct packet one, struct packet other)
-{
-    struct packet both = {support_array(one.size + other.size + 1, 1), one.size + other.size};
-    memcpy(both.bytes, one.bytes, one.size);
-    memcpy(both.bytes + one.size, other.bytes, other.size);
-    return both;
-}
-
-static struct packet noise(size_t size)
-{
-    size_t wav;
-    const char *bytes = http_wav(0.5 * (double)size / 16000 + 1, &wav);
-    struct packet packet = {support_array(size + 1, 1), size};
-    memcpy(packet.bytes, bytes + HTTP_WAV_HEADER, size);
-    return packet;
-}
-
-/* A chunk as Python's client sends it. */
-static struct packet chunk(struct format format, struct packet samples)
-{
-    const char *data = process_format("{\"rate\": %d, \"width\": %d, \"channels\": %d, \"timestamp\": null}",
-                                      format.rate, format.width, format.channels);
-    const char *line = process_format("{\"type\": \"audio-chunk\", \"version\": \"1.10.2\", \"data_length\": "
-                                      "%zu, \"payload_length\": %zu}\n%s",
-                                      strlen(data), samples.size, data);
-    return join(text_packet(line), samples);
-}
-
-/* A whole utterance; `before` are the lines before the audio. */
-static struct packet utterance(const char *before, struct format format, struct packet samples)
-{
-    const char *start =
-        process_format("%s{\"type\":\"audio-start\",\"data\":{\"rate\":%d,\"width\":%d,\"channels\":%d}}\n",
-                       before, format.rate, format.width, format.channels);
-    return join(join(text_packet(start), chunk(format, samples)), text_packet(STOP));
-}
-
-static int begin(struct packet packet)
-{
-    int client = http_connect(port);
-    assert_true(client >= 0);
-    http_send(client, packet.bytes, packet.size);
-    return client;
-}
-
-/* Sends a packet and reads the answers until the server closes the connection. */
-static void exchange(struct packet packet)
-{
-    http_receive(&last, begin(packet));
-    rest = last.bytes;
-}
-
-static void exchange_text(const char *text)
-{
-    exchange(text_packet(text));
-}
-
-/* Returns the data of the next answer, which has this type. */
-static json_t *next_answer(const char *type)
-{
-    char *line = rest, *end = strchr(line, '\n');
-    if (end == NULL) {
-        fail_msg("expected the event %s, not the end of the connection: %s", type, line);
-    }
-    json_t *object = json_loadb(line, (size_t)(end - line), 0, NULL);
-    assert_non_null(object);
-    assert_string_equal(json_string_value(json_object_get(object, "type")), type);
-    size_t size = (size_t)json_integer_value(json_object_get(object, "data_length"));
-    json_t *data = json_loadb(end + 1, size, 0, NULL);
-    assert_non_null(data);
-    rest = end + 1 + size;
-    json_decref(object);
-    return data;
-}
-
-static void check_end(void)
-{
-    assert_string_equal(rest, "");
-}
-
-static void check_transcript(const char *text, const char *language)
-{
-    json_t *data = next_answer("transcript");
-    assert_string_equal(json_string_value(json_object_get(data, "text")), text);
-    const json_t *code = json_object_get(data, "language");
-    assert_true(language != NULL ? json_is_string(code) : code == NULL);
-    if (language != NULL) {
-        assert_string_equal(json_string_value(code), language);
-    }
-    json_decref(data);
-}
-
-static void check_info(void)
-{
-    json_decref(next_answer("info"));
-}
-
-static void check_error(const char *message)
-{
-    json_t *data = next_answer("error");
-    assert_string_equal(json_string_value(json_object_get(data, "text")), message);
-    json_decref(data);
-    check_end();
-}
 
 static void put(char *bytes, uint32_t value, int size)
 {
@@ -403,87 +273,6 @@ static void test_metrics(void **state)
     assert_non_null(strstr(last.body, "\nclformer_requests_in_flight 1\n"));
 }
 
-/* --- Separate servers --- */
-
-/* Starts a server, and sets `port`. */
-static struct http_server start(const char *flags)
-{
-    struct http_server server =
-        http_start(process_format("-m %s --wyoming 0 %s", support_fixture("speech/tiny"), flags));
-    port = server.wyoming_port;
-    return server;
-}
-
-static double seconds_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* Begins an utterance of an hour, whose transcription takes far longer than the test. */
-static int begin_long(void)
-{
-    const struct format least = {1000, 1, 1};
-    return begin(utterance("", least, noise((size_t)3600 * 1000)));
-}
-
-/* Work for a client that has disconnected is cancelled; a signal ends idle connections, and an utterance that
- * has begun is answered. */
-static void test_grace(void **state)
-{
-    char byte;
-    (void)state;
-    struct http_server server = start("--verbose --grace 600");
-    struct packet samples = noise(320);
-    int gone = begin_long(), idle = begin(text_packet(DESCRIBE));
-    struct packet start_of_utterance = join(chunk(usual, samples), text_packet(DESCRIBE));
-    int unfinished = begin(start_of_utterance), busy = begin(start_of_utterance);
-    assert_int_equal(recv(unfinished, &byte, 1, 0), 1); /* the chunk before was read */
-    assert_int_equal(recv(busy, &byte, 1, 0), 1);
-    close(gone);
-    double before = seconds_now();
-    kill(server.process.child, SIGTERM);
-    http_receive(&last, idle); /* to its end */
-    close(unfinished);
-    http_send(busy, STOP, strlen(STOP));
-    http_receive(&last, busy);
-    assert_non_null(strstr(last.bytes, "{\"type\":\"transcript\","));
-    assert_int_equal(coprocess_end(&server.process), 0);
-    assert_true(seconds_now() - before < 60);
-    assert_int_equal(process_count(server.process.errors, "clformer: wyoming transcribe 499 "), 2);
-    assert_int_equal(process_count(server.process.errors, "clformer: wyoming transcribe 200 "), 1);
-    assert_null(strstr(server.process.errors, "a request failed"));
-}
-
-/* A signal ends running utterances after the grace period. */
-static void test_stop(void **state)
-{
-    (void)state;
-    struct http_server server = start("--verbose --grace 0 --req-limit 2");
-    int running = begin_long(), unfinished = begin(chunk(usual, noise(2)));
-    do { /* until the others have begun */
-        http_pause();
-        exchange_text(STOP);
-    } while (strstr(last.bytes, "\"transcript\"") != NULL);
-    check_error("too many requests; try again in a minute");
-    double before = seconds_now();
-    assert_int_equal(http_stop(&server, SIGTERM), 0);
-    assert_true(seconds_now() - before < 60);
-    assert_int_equal(process_count(server.process.errors, "clformer: wyoming transcribe 503 "), 2);
-    close(running);
-    close(unfinished);
-}
-
-static void test_refused(void **state)
-{
-    (void)state;
-    struct process_result result = run_clformer(NULL, "serve -q -m " DEMO_MODEL " --port 0 --wyoming 0");
-    assert_refused(result, 2, "--wyoming: requires a Whisper model; add -m MODEL");
-    result = run_clformer(NULL, "serve -m x --wyoming 0 --require-api-key --api-keys /dev/null");
-    assert_refused(result, 2, "--wyoming: the protocol has no keys; remove --require-api-key or --wyoming");
-}
-
 static int start_shared(void **state)
 {
     (void)state;
@@ -510,7 +299,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_info),    TEST(test_utterances), TEST(test_formats), TEST(test_invalid),
         TEST(test_packets), TEST(test_many),       TEST(test_metrics), TEST(test_end),
-        TEST(test_grace),   TEST(test_stop),       TEST(test_refused),
     };
     return cmocka_run_group_tests(tests, start_shared, stop_shared);
 }
