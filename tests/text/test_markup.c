@@ -240,7 +240,7 @@ static void test_no_memory(void **state)
     struct clf__markup moved[MOST];
     const struct clf__markup_pair pair = {marked.text, "x y", marked.size, 3, NULL, 0};
     struct output output = {.source = "x y"};
-    for (uint64_t n = 1; n <= 4; n++) {
+    for (uint64_t n = 1; n <= 5; n++) {
         clf__memory_fail_at(n);
         assert_int_equal(clf__markup_move(moved, marked.elements, 1, &pair), CLF_OUT_OF_MEMORY);
     }

@@ -16,7 +16,8 @@ struct move {
     struct clf__markup_word *words; /* (word_count) of the translation */
     int word_count;
     int *first_link; /* (word_count + 1) the first link of each word */
-    int *owner;      /* (word_count) the innermost element of a word, or ROOT */
+    int *home;       /* (word_count) the innermost element in which a word belongs, or ROOT */
+    int *owner;      /* (word_count) the innermost element in which a word is, or ROOT */
     int *ranges;     /* (count, 2) first word of an element, and the word after its last one; equal: empty */
 };
 
@@ -73,16 +74,34 @@ static void find_room(int *from, int *to, const struct move *move, int element)
     *to = parent == ROOT ? move->word_count : move->ranges[2 * parent + 1];
 }
 
+/* Finds where each word belongs. */
+static void find_homes(struct move *move)
+{
+    for (int i = 0; i < move->word_count; i++) {
+        move->home[i] = ROOT;
+        for (int k = 0; k < move->count; k++) {
+            int is_in = !is_empty(&move->elements[k]) && find_share(move, i, &move->elements[k]) > 0;
+            move->home[i] = is_in ? k : move->home[i];
+        }
+    }
+}
+
+/* Returns the element with this parent that is, or contains, an element; ROOT: there is none. */
+static int child_of(const struct move *move, int element, int parent)
+{
+    int child = ROOT;
+    while (element != parent && element != ROOT) {
+        child = element;
+        element = move->elements[element].parent;
+    }
+    return child;
+}
+
 /* Returns whether a word belongs in another element with the same parent. */
 static int belongs_elsewhere(const struct move *move, int word, int element)
 {
-    for (int i = move->elements[element].parent + 1; i < move->count; i++) {
-        if (i != element && move->elements[i].parent == move->elements[element].parent &&
-            !is_empty(&move->elements[i]) && find_share(move, word, &move->elements[i]) > 0) {
-            return 1;
-        }
-    }
-    return 0;
+    int parent = move->elements[element].parent, child = child_of(move, move->home[word], parent);
+    return child != ROOT && child != element && move->elements[child].parent == parent;
 }
 
 /* Finds the consecutive free words with the largest sum of shares; returns 0 if no sum is positive. */
@@ -175,17 +194,6 @@ static void place_elements(struct move *move)
     }
 }
 
-/* Returns the element with this parent that contains a word; ROOT: the word belongs to the parent itself. */
-static int child_at(const struct move *move, int word, int parent)
-{
-    int element = move->owner[word], child = ROOT;
-    while (element != parent && element != ROOT) {
-        child = element;
-        element = move->elements[element].parent;
-    }
-    return child;
-}
-
 /* Returns the word before which an empty element stands: after the words that are aligned with text before
  * the element, nearest to it. */
 static int find_place(const struct move *move, int element, int from, int to)
@@ -225,8 +233,8 @@ static void place_empty(struct move *move, int element)
     } else if (source->start > before) {
         place = find_place(move, element, from, to);
     }
-    while (place > from && place < to && child_at(move, place - 1, parent) != ROOT &&
-           child_at(move, place - 1, parent) == child_at(move, place, parent)) {
+    while (place > from && place < to && child_of(move, move->owner[place - 1], parent) != ROOT &&
+           child_of(move, move->owner[place - 1], parent) == child_of(move, move->owner[place], parent)) {
         place++;
     }
     int follows_space = source->start > 0 && move->pair->source[source->start - 1] == ' ';
@@ -242,6 +250,7 @@ static clf_status allocate(struct move *move)
     const struct clf__markup_pair *pair = move->pair;
     CLF__TRY(clf__markup_words(&move->words, &move->word_count, pair->text, pair->text_size));
     CLF__TRY(clf__allocate(&move->first_link, (size_t)move->word_count + 1, sizeof *move->first_link));
+    CLF__TRY(clf__allocate(&move->home, (size_t)move->word_count, sizeof *move->home));
     CLF__TRY(clf__allocate(&move->owner, (size_t)move->word_count, sizeof *move->owner));
     return clf__allocate(&move->ranges, 2 * (size_t)move->count, sizeof *move->ranges);
 }
@@ -253,6 +262,7 @@ clf_status clf__markup_move(struct clf__markup *out, const struct clf__markup *e
     clf_status status = allocate(&move);
     if (status == CLF_OK) {
         find_links(&move);
+        find_homes(&move);
         for (int i = 0; i < move.word_count; i++) {
             move.owner[i] = ROOT;
         }
@@ -268,6 +278,7 @@ clf_status clf__markup_move(struct clf__markup *out, const struct clf__markup *e
     }
     clf__free(move.words);
     clf__free(move.first_link);
+    clf__free(move.home);
     clf__free(move.owner);
     clf__free(move.ranges);
     return status;
