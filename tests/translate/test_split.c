@@ -142,7 +142,8 @@ static void append_links(int line, const struct clf_sentence *sentence, void *us
                               (int)link->source_size, sentence->source + link->source));
     }
     if (end != strlen(sentence->text)) {
-        fail_msg("%s\n%.*s > %s", *(char **)user, (int)sentence->source_size, sentence->source, sentence->text);
+        fail_msg("%s\n%.*s > %s", *(char **)user, (int)sentence->source_size, sentence->source,
+                 sentence->text);
     }
 }
 
