@@ -76,7 +76,7 @@ static clf_status prepare(struct speech_model *model, const char *name, struct c
     model->created = (long long)time(NULL);
     model->name = strdup(name);
     if (model->name == NULL) {
-        return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the speech models");
+        return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the speech models");
     }
     CLF__TRY(clf_engine_create(&model->engine, loaded, count, NULL));
     CLF__TRY(create_transcriber(model));
