@@ -161,7 +161,7 @@ static void test_links(void **state)
     options.split_sentences = options.beam = 1;
     options.alignment_layer = 2;
     assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT,
-                 "alignments cannot be combined with split sentences");
+                 "alignments cannot be combined with sentence splitting");
     options.sentence_translated = append_links;
     options.payload = &links;
     assert_ok(clf_translator_create(&translator, model, &options));
