@@ -217,6 +217,8 @@ static void test_two_devices(void **state)
     clf__device_release(device); /* holds nothing */
     assert_false(clf__device_claim(device));
     clf__device_release(other);
+    assert_false(clf__device_claim(device)); /* the other device has claimed twice */
+    clf__device_release(other);
     run(&one, transformer, -1, -1);
     assert_memory_equal(&one, &many, sizeof one);
     assert_int_equal(support_launches(device, "decoder_layers_gpu"), before + LENGTH);

@@ -192,6 +192,21 @@ clf_status clf__buffer_read(const struct clf__buffer *buffer, size_t offset, siz
     return done(error, event, buffer, "read", offset, bytes, bytes);
 }
 
+clf_status clf__buffer_read_later(cl_event *out, const struct clf__buffer *buffer, size_t offset,
+                                  size_t bytes, void *target)
+{
+    struct clf_device *device = buffer->device;
+    int is_timed = clf__profile_slot(device->profile, out) != NULL;
+    *out = NULL;
+    cl_int error = CLF__CL(
+        clEnqueueReadBuffer(device->queue, buffer->memory, CL_FALSE, offset, bytes, target, 0, NULL, out));
+    is_timed = is_timed && error == CL_SUCCESS;
+    if (is_timed) {
+        clRetainEvent(*out); /* the profile releases its reference */
+    }
+    return done(error, is_timed ? *out : NULL, buffer, "read", offset, bytes, bytes);
+}
+
 clf_status clf__buffer_copy(struct clf__buffer *target, size_t target_offset,
                             const struct clf__buffer *source, size_t source_offset, size_t bytes)
 {

@@ -14,8 +14,9 @@
 /* Work enqueued since the host last waited for the queue. */
 struct clf__pace {
     double operations; /* number of operations */
-    double since;      /* time of the first launch */
+    double since;      /* time of the first launch, or when earlier work ended */
     double rate;       /* measured operations per second; 0: not measured yet */
+    double total;      /* operations enqueued since the device was opened */
 };
 
 struct clf_device {
@@ -45,6 +46,7 @@ struct clf_device {
     struct clf_device *next_keyed;  /* used by open/program_key.c */
     int has_no_slabs;               /* allocating a slab failed; do not try again */
     struct clf_device *next_holder; /* used by runtime/device/exclusive.c */
+    int claims;                     /* the same: claims without a release */
     int has_no_persistent_launches; /* disabled: kernel failed, timeout, or wrong results */
     int persistent_proofs;          /* steps for which persistent and separate launches gave equal results */
 };
@@ -73,6 +75,11 @@ clf_status clf__buffer_allocate(struct clf__buffer **out, struct clf_device *dev
 /* Like clf__buffer_create(); is_weight selects the advice in the error message. */
 clf_status clf__buffer_create_for(struct clf__buffer **out, struct clf_device *device, size_t bytes,
                                   const char *what, int is_weight);
+
+/* Enqueues a read and sets *out to its event, which the caller releases even after a failure unless it is
+ * NULL. `target` must stay valid until the read has ended. */
+clf_status clf__buffer_read_later(cl_event *out, const struct clf__buffer *buffer, size_t offset,
+                                  size_t bytes, void *target);
 
 /* Returns whether the slab has space for `bytes` more bytes within `limit`. */
 int clf__slab_has_room(const struct clf__slab *slab, size_t bytes, size_t limit);

@@ -18,6 +18,7 @@ int clf__device_claim(struct clf_device *device)
         device->next_holder = holders;
         holders = device;
     }
+    device->claims += holder == NULL || holder == device;
     pthread_mutex_unlock(&mutex);
     return holder == NULL || holder == device;
 }
@@ -29,7 +30,7 @@ void clf__device_release(struct clf_device *device)
     while (*place != NULL && *place != device) {
         place = &(*place)->next_holder;
     }
-    if (*place == device) {
+    if (*place == device && --device->claims == 0) {
         *place = device->next_holder;
     }
     pthread_mutex_unlock(&mutex);

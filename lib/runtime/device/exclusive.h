@@ -6,9 +6,9 @@
 struct clf_device;
 
 /* Returns nonzero if the device may enqueue persistent launches: no other open device of the process has
- * claimed the same OpenCL device. Does not wait. */
+ * claimed the same OpenCL device. Does not wait. Each successful claim needs a release. */
 int clf__device_claim(struct clf_device *device);
-/* Releases the claim of a device, if it has one. Call after all persistent launches have ended. */
+/* Releases a claim of a device, if it has one. Call after all persistent launches have ended. */
 void clf__device_release(struct clf_device *device);
 
 #endif

@@ -22,25 +22,39 @@ double clf__device_most_operations(const struct clf_device *device)
     return device->caps.is_paced ? launch_seconds * rate_of(device) : HUGE_VAL;
 }
 
-/* Updates the measured rate. A lower rate counts only if much work was enqueued; otherwise the device may
- * have been waiting for the host. */
-static void end_pace(struct clf_device *device)
+/* Updates the measured rate after the end of all work except `left` operations. A lower rate counts only if
+ * much work was enqueued; otherwise the device may have been waiting for the host. */
+static void end_pace(struct clf_device *device, double left)
 {
     struct clf__pace *pace = &device->pace;
-    double elapsed = clf__seconds() - pace->since;
-    if (pace->operations > 0.0 && elapsed > 0.0) {
-        double seen = pace->operations / elapsed;
-        int is_busy = pace->operations > 0.5 * most_seconds * rate_of(device);
+    double now = clf__seconds(), elapsed = now - pace->since, done = pace->operations - left;
+    if (done > 0.0 && elapsed > 0.0) {
+        double seen = done / elapsed;
+        int is_busy = done > 0.5 * most_seconds * rate_of(device);
         pace->rate = seen > pace->rate ? seen : is_busy ? 0.5 * (pace->rate + seen) : pace->rate;
     }
-    pace->operations = 0.0;
+    pace->operations = left;
+    pace->since = now;
 }
 
 void clf__device_waited(struct clf_device *device)
 {
     device->unflushed = device->has_flushed = 0;
     if (device->caps.is_paced) {
-        end_pace(device);
+        end_pace(device, 0.0);
+    }
+}
+
+double clf__device_mark(const struct clf_device *device)
+{
+    return device->pace.total;
+}
+
+void clf__device_reached(struct clf_device *device, double mark)
+{
+    double left = device->pace.total - mark;
+    if (device->caps.is_paced && left < device->pace.operations) {
+        end_pace(device, left);
     }
 }
 
@@ -73,6 +87,7 @@ clf_status clf__device_launched(struct clf_device *device, double operations)
     if (device->caps.is_paced && operations > 0.0) {
         device->pace.since = device->pace.operations > 0.0 ? device->pace.since : clf__seconds();
         device->pace.operations += operations;
+        device->pace.total += operations;
         if (device->pace.operations > most_seconds * rate_of(device)) {
             return clf__device_finish(device);
         }

@@ -16,6 +16,10 @@ double clf__device_most_operations(const struct clf_device *device);
 clf_status clf__device_flush(struct clf_device *device);
 /* Must be called after a blocking command, which waits for the queue implicitly. */
 void clf__device_waited(struct clf_device *device);
+/* Returns a mark for the work enqueued so far. */
+double clf__device_mark(const struct clf_device *device);
+/* Must be called after waiting for a command that was enqueued at a mark, if later commands may still run. */
+void clf__device_reached(struct clf_device *device, double mark);
 /* Waits until all enqueued commands have finished. */
 clf_status clf__device_finish(struct clf_device *device);
 /* Waits for the device after a failure, and preserves the error message. Required before freeing or
