@@ -76,9 +76,16 @@ struct clf__search_source {
     struct clf__group *groups; /* (beams) */
     int32_t *taken;            /* (beams) tokens that groups have selected in this step */
     int taken_count;
-    int max_length; /* the maximum of the options, or less for a short source */
-    int forced;     /* the forced id of this step, or -1 */
-    int first_row;  /* first row of the step; unused if the token is forced */
+    int max_length;   /* the maximum of the options, or less for a short source */
+    int is_in_step;   /* takes part in the prepared step */
+    int forced;       /* the forced id of this step, or -1 */
+    int first_row;    /* first row of the step; unused if the token is forced */
+    int row_count;    /* rows of the step */
+    int is_chosen;    /* 1: the model chose the tokens and parents of these rows */
+    int can_be_ahead; /* clf__can_be_ahead() of its options */
+    struct clf__step_place {
+        int is_in_step, forced, first_row, row_count, is_chosen;
+    } ahead; /* the same for the step ahead */
     int done;
     int is_not_finite; /* a relevant logit was NaN or +inf */
 };
@@ -88,10 +95,14 @@ struct clf__search {
     struct clf__search_source *sources; /* (slots) */
     struct clf__candidate *candidates;  /* (clf__candidates_kept()) of one source in one step */
     struct clf__hypothesis *outcome;    /* (beams) the result that clf__search_take() returned last */
-    struct clf__step step;
-    /* Arrays of `step`, filled by the search. */
-    int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets;
-    uint8_t *keeps_logits;
+    struct clf__step step, ahead;       /* the prepared step, and the step after it if has_ahead */
+    struct clf__step_tables {
+        int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets, *token_rows;
+        uint8_t *keeps_logits;
+        float *scores;                    /* (rows) scores of the hypotheses, if known */
+        struct clf__beam_choice *choices; /* (slots) */
+    } tables, ahead_tables;               /* arrays of these steps, filled by the search */
+    int has_ahead;
     /* Ids in each row whose scores penalties change. They are passed to the model as banned. */
     int32_t *changed; /* (rows, limits.changed) */
     int *changed_counts;
@@ -100,6 +111,11 @@ struct clf__search {
     struct clf__choice *choices; /* (V) if limits.logits is set */
     float *largest;              /* (V) if limits.logits is set */
 };
+
+static inline int clf__is_running(const struct clf__search_source *source)
+{
+    return source->options != NULL && !source->done;
+}
 
 /* Returns 1 if an id is inside the vocabulary. */
 static inline int clf__is_id(const struct clf__search_options *options, int id)
@@ -126,6 +142,14 @@ static inline int clf__is_diverse(const struct clf__search_options *options)
     return options->groups > 1;
 }
 
+/* prepare.c */
+
+/* Starts the search of a source with its start token. */
+void clf__search_source_start(struct clf__search_source *source);
+
+/* Makes the step ahead the prepared step. */
+void clf__search_turn_ahead(struct clf__search *search);
+
 /* options.c */
 
 /* Returns CLF_BAD_ARGUMENT if row, cache row or ban offset counts would overflow int32. */
@@ -143,6 +167,9 @@ int clf__counts_banned(const struct clf__search_options *options);
 int clf__reads_all_statistics(const struct clf__search_options *options);
 /* Returns 1 if a source needs logits. */
 int clf__wants_logits(const struct clf__search_options *options);
+/* Returns 1 if a source's steps can be prepared ahead: its next tokens are the best candidates of its rows,
+ * and its bans and forced ids depend only on the number of generated tokens. */
+int clf__can_be_ahead(const struct clf__search_options *options);
 
 /* processors.c */
 
@@ -153,6 +180,8 @@ int clf__bans_prepare(int32_t *always_banned, const struct clf__search_options *
 /* Writes the ids that must not continue `beam`. */
 void clf__bans_write(struct clf__id_list *banned, const struct clf__search_source *source,
                      const struct clf__beam *beam);
+/* Returns 1 if the ids that must not continue a hypothesis depend on its ids. */
+int clf__bans_read_ids(const struct clf__search_options *options);
 /* Returns the forced id after `generated` tokens, or -1. */
 int clf__forced_id(const struct clf__search_source *source, int generated);
 

@@ -173,6 +173,16 @@ int clf__wants_logits(const struct clf__search_options *options)
            (clf__is_diverse(options) && options->renormalize);
 }
 
+int clf__can_be_ahead(const struct clf__search_options *options)
+{
+    int is_plain = !clf__is_diverse(options) && options->early_stopping != CLF__STOP_ALL &&
+                   options->early_stopping != CLF__STOP_SHRINK &&
+                   options->other_end_count < CLF__CHOICE_ENDS &&
+                   options->beams * clf__candidates_wanted(options) <= CLF__CHOICE_CANDIDATES;
+    return (options->beams == 1 || is_plain) && !clf__wants_logits(options) &&
+           !clf__wants_attention(options) && !clf__bans_read_ids(options);
+}
+
 int clf__reads_all_statistics(const struct clf__search_options *options)
 {
     /* In beam search, penalties change log-probabilities, which need the statistics before bans. */

@@ -1,6 +1,7 @@
 /* Processors that ban or force ids. The table has one row per processor. */
 #include <string.h>
 
+#include "base/minmax.h"
 #include "search/internal.h"
 
 /* A processor; unused functions are NULL. */
@@ -14,6 +15,8 @@ struct processor {
     /* Adds the ids that the processor bans as continuations of a hypothesis. */
     void (*ban)(struct clf__id_list *banned, const struct clf__search_source *source,
                 const struct clf__beam *beam);
+    /* Returns 1 if ban() reads the ids of the hypothesis. */
+    int (*reads_ids)(const struct clf__search_options *options);
     /* Returns the forced id after `generated` tokens, which overrides all bans, or -1. */
     int (*force)(const struct clf__search_source *source, int generated);
 };
@@ -116,6 +119,16 @@ static void ban_ngram(struct clf__id_list *banned, const struct clf__search_sour
     ban_seen(banned, beam->ids, beam->length + 1, source->options->no_repeat_ngram, beam);
 }
 
+static int reads_ngram(const struct clf__search_options *options)
+{
+    return options->no_repeat_ngram > 0;
+}
+
+static int reads_source_ngram(const struct clf__search_options *options)
+{
+    return options->source_no_repeat_ngram > 0;
+}
+
 static void ban_source_ngram(struct clf__id_list *banned, const struct clf__search_source *source,
                              const struct clf__beam *beam)
 {
@@ -173,6 +186,15 @@ static void ban_last_ids(struct clf__id_list *banned, const struct clf__search_s
             clf__id_list_insert(banned, word[word_length - 1]);
         }
     }
+}
+
+static int reads_bad_words(const struct clf__search_options *options)
+{
+    int longest = 0;
+    for (int i = 0; i < options->bad_word_count; i++) {
+        longest = clf__max_int(longest, options->bad_word_offsets[i + 1] - options->bad_word_offsets[i]);
+    }
+    return longest > 1;
 }
 
 /* --- The end token before the minimum length. --- */
@@ -257,10 +279,14 @@ static int force_prefix(const struct clf__search_source *source, int generated)
 /* The first processor that forces an id wins. */
 static const struct processor processors[] = {
     {.check = check_suppressed, .limit = limit_suppressed, .ban_always = ban_suppressed},
-    {.check = check_bad_words, .limit = limit_bad_words, .ban_always = ban_single_ids, .ban = ban_last_ids},
+    {.check = check_bad_words,
+     .limit = limit_bad_words,
+     .ban_always = ban_single_ids,
+     .ban = ban_last_ids,
+     .reads_ids = reads_bad_words},
     {.check = check_begin_suppressed, .limit = limit_begin_suppressed, .ban = ban_begin_suppressed},
-    {.check = check_ngram, .limit = limit_ngram, .ban = ban_ngram},
-    {.limit = limit_source_ngram, .ban = ban_source_ngram},
+    {.check = check_ngram, .limit = limit_ngram, .ban = ban_ngram, .reads_ids = reads_ngram},
+    {.limit = limit_source_ngram, .ban = ban_source_ngram, .reads_ids = reads_source_ngram},
     {.limit = limit_early_end, .ban = ban_early_end},
     {.check = check_forced_last, .force = force_last},
     {.check = check_prefix, .force = force_prefix},
@@ -306,6 +332,15 @@ void clf__bans_write(struct clf__id_list *banned, const struct clf__search_sourc
             each->ban(banned, source, beam);
         }
     }
+}
+
+int clf__bans_read_ids(const struct clf__search_options *options)
+{
+    int reads = 0;
+    for (const struct processor *each = processors; each < processors_end; each++) {
+        reads |= each->reads_ids != NULL && each->reads_ids(options);
+    }
+    return reads;
 }
 
 int clf__forced_id(const struct clf__search_source *source, int generated)

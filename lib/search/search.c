@@ -29,26 +29,39 @@ static void *take(struct block *block, size_t count, size_t size)
     return taken;
 }
 
-static void lay_out_step(struct clf__search *search, struct block *block)
+/* Lays out the arrays of a step of at most `rows` rows, except logits and attention. */
+static void lay_out_step(struct clf__step *step, struct clf__step_tables *tables, struct block *block,
+                         const struct clf__search_limits *limits, size_t rows)
 {
-    const struct clf__search_limits *limits = &search->limits;
-    struct clf__step *step = &search->step;
-    size_t rows = (size_t)limits->slots * (size_t)limits->beams;
     size_t candidates = (size_t)clf__candidates_of_row(limits->beams, limits->ends, limits->vocabulary);
-    step->tokens = search->tokens = take(block, rows, sizeof(int32_t));
-    step->positions = search->positions = take(block, rows, sizeof(int32_t));
-    step->cache_rows = search->cache_rows = take(block, rows, sizeof(int32_t));
-    step->parents = search->parents = take(block, rows, sizeof(int32_t));
-    step->slots = search->slots = take(block, rows, sizeof(int32_t));
-    step->keeps_logits = search->keeps_logits = take(block, rows, sizeof(uint8_t));
-    step->banned = search->banned = take(block, rows * (size_t)limits->banned, sizeof(int32_t));
-    step->banned_offsets = search->banned_offsets = take(block, rows + 1, sizeof(int32_t));
+    step->tokens = tables->tokens = take(block, rows, sizeof(int32_t));
+    step->positions = tables->positions = take(block, rows, sizeof(int32_t));
+    step->cache_rows = tables->cache_rows = take(block, rows, sizeof(int32_t));
+    step->parents = tables->parents = take(block, rows, sizeof(int32_t));
+    step->slots = tables->slots = take(block, rows, sizeof(int32_t));
+    step->token_rows = tables->token_rows = take(block, rows, sizeof(int32_t));
+    step->keeps_logits = tables->keeps_logits = take(block, rows, sizeof(uint8_t));
+    step->banned = tables->banned = take(block, rows * (size_t)limits->banned, sizeof(int32_t));
+    step->banned_offsets = tables->banned_offsets = take(block, rows + 1, sizeof(int32_t));
+    tables->scores = take(block, limits->ahead ? rows : 0, sizeof(float));
+    step->choices = tables->choices =
+        take(block, limits->ahead ? (size_t)limits->slots : 0, sizeof *tables->choices);
     step->values = take(block, rows * candidates, sizeof(float));
     step->ids = take(block, rows * candidates, sizeof(int32_t));
     step->statistics = take(block, rows * 4, sizeof(float));
+}
+
+/* Both steps share the logits and the attention, which a step ahead does not request. */
+static void lay_out_steps(struct clf__search *search, struct block *block)
+{
+    const struct clf__search_limits *limits = &search->limits;
+    size_t rows = (size_t)limits->slots * (size_t)limits->beams;
+    lay_out_step(&search->step, &search->tables, block, limits, rows);
+    lay_out_step(&search->ahead, &search->ahead_tables, block, limits, limits->ahead ? rows : 0);
     size_t logits = limits->logits ? (size_t)limits->vocabulary : 0, changed = (size_t)limits->changed;
-    step->logits = take(block, rows, logits * sizeof(float));
-    step->attention = take(block, rows, (size_t)limits->places * sizeof(float));
+    search->step.logits = search->ahead.logits = take(block, rows, logits * sizeof(float));
+    search->step.attention = search->ahead.attention =
+        take(block, rows, (size_t)limits->places * sizeof(float));
     search->changed = take(block, rows, changed * sizeof(int32_t));
     search->changed_counts = take(block, rows, sizeof(int));
     search->listed = take(block, changed, sizeof(int32_t));
@@ -96,7 +109,7 @@ static void lay_out(struct clf__search *search, struct block *block)
     size_t kept = (size_t)clf__candidates_kept(search->limits.beams, search->limits.ends);
     search->candidates = take(block, kept, sizeof *search->candidates);
     search->outcome = take(block, beams, sizeof *search->outcome);
-    lay_out_step(search, block);
+    lay_out_steps(search, block);
     lay_out_slots(search, block);
 }
 
@@ -139,26 +152,19 @@ clf_status clf__search_add(struct clf__search *search, int slot, const struct cl
     struct clf__search_source *source = &search->sources[slot];
     source->options = options;
     source->tag = tag;
-    source->running_count = 1;
-    source->finished_count = 0;
-    source->ended_count = source->best_has_ended = 0;
     source->done = 0;
     source->is_not_finite = 0;
+    source->is_in_step = source->ahead.is_in_step = 0;
+    source->can_be_ahead = clf__can_be_ahead(options);
     source->source_ids = NULL;
     source->source_count = 0;
-    source->has_parted = 0;
     source->random_key = clf__random_key(options->sampling.seed, 0);
     source->max_length = options->max_length;
     if (options->steps > 0 && options->steps < options->max_length - options->prefix_count) {
         source->max_length = options->prefix_count + options->steps;
     }
     source->always_banned_count = clf__bans_prepare(source->always_banned, options);
-    struct clf__beam *beam = &source->running[0];
-    *beam = (struct clf__beam){
-        .ids = beam->ids, .coverage = beam->coverage, .places = clf__coverage_places(options)};
-    memset(beam->coverage, 0, (size_t)beam->places * sizeof *beam->coverage);
-    beam->ids[0] = options->start_id;
-    clf__groups_begin(source);
+    clf__search_source_start(source);
     return CLF_OK;
 }
 
@@ -237,77 +243,6 @@ int clf__search_take(struct clf__search *search, struct clf__search_result *out)
 
 /* --- The steps. --- */
 
-static int is_running(const struct clf__search_source *source)
-{
-    return source->options != NULL && !source->done;
-}
-
-/* Lists the banned and changed ids of a row. */
-static void list_ids(struct clf__search *search, const struct clf__search_source *source, int row,
-                     const struct clf__beam *beam)
-{
-    int32_t offset = search->banned_offsets[row];
-    struct clf__id_list banned = {.ids = search->banned + offset};
-    struct clf__id_list changed = {.ids = search->changed + (size_t)row * (size_t)search->limits.changed};
-    if (source->forced < 0) {
-        clf__bans_write(&banned, source, beam);
-        clf__penalties_list(&changed, search->listed, &banned, source, beam);
-    }
-    for (int i = 0; i < changed.count; i++) {
-        clf__id_list_insert(&banned, changed.ids[i]);
-    }
-    search->changed_counts[row] = changed.count;
-    search->banned_offsets[row + 1] = offset + banned.count;
-}
-
-/* Adds one row for each running beam of a slot. */
-static void add_rows(struct clf__search *search, int slot)
-{
-    const struct clf__search_source *source = &search->sources[slot];
-    int beams = search->limits.beams;
-    for (int i = 0; i < source->running_count; i++) {
-        const struct clf__beam *beam = &source->running[i];
-        int row = search->step.rows++;
-        search->tokens[row] = beam->ids[beam->length];
-        search->positions[row] = beam->length;
-        search->cache_rows[row] = slot * beams + i;
-        search->parents[row] = slot * beams + beam->parent;
-        search->slots[row] = slot;
-        search->keeps_logits[row] = (uint8_t)clf__wants_logits(source->options);
-        list_ids(search, source, row, beam);
-    }
-}
-
-struct clf__step *clf__search_prepare(struct clf__search *search)
-{
-    struct clf__step *step = &search->step;
-    step->rows = step->candidates = step->both_statistics = step->wants_logits = step->wants_attention = 0;
-    search->banned_offsets[0] = 0;
-    for (int slot = 0; slot < search->limits.slots; slot++) {
-        struct clf__search_source *source = &search->sources[slot];
-        if (!is_running(source)) {
-            continue;
-        }
-        const struct clf__search_options *options = source->options;
-        int generated = source->running[0].length;
-        int wanted = clf__candidates_wanted(options);
-        step->candidates = wanted > step->candidates ? wanted : step->candidates;
-        step->both_statistics |= clf__reads_all_statistics(options);
-        step->wants_logits |= clf__wants_logits(options);
-        step->wants_attention |= clf__wants_attention(options);
-        source->forced = clf__forced_id(source, generated);
-        source->first_row = step->rows;
-        /* A forced token needs no output of the model, but later tokens need its cache, and coverage needs
-         * its attention. */
-        int last = generated == source->max_length - 1 ||
-                   (source->forced >= 0 && clf__is_end(options, source->forced));
-        if (source->forced < 0 || !last || clf__wants_attention(options)) {
-            add_rows(search, slot);
-        }
-    }
-    return step;
-}
-
 /* Applies the penalties to the model's outputs. */
 static void apply_penalties(const struct clf__search *search, const struct clf__search_source *source)
 {
@@ -357,8 +292,12 @@ void clf__search_advance(struct clf__search *search)
 {
     for (int slot = 0; slot < search->limits.slots; slot++) {
         struct clf__search_source *source = &search->sources[slot];
-        if (is_running(source)) {
+        if (clf__is_running(source) && source->is_in_step) {
             advance(search, source);
         }
+    }
+    search->step.is_ahead = 0;
+    if (search->has_ahead) {
+        clf__search_turn_ahead(search);
     }
 }

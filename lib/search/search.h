@@ -43,12 +43,26 @@ void clf__search_set_identity(struct clf__search *search, int slot, uint64_t ide
 void clf__search_remove(struct clf__search *search, int slot);
 
 /* Returns the next step of all sources. A step without rows does not run the model, for example if every
- * source's next token is forced and is its last. */
+ * source's next token is forced and is its last. If the next step was prepared ahead, returns that step, in
+ * which sources added since then do not take part; if none of its sources is active any more, it is
+ * dropped. */
 struct clf__step *clf__search_prepare(struct clf__search *search);
 
+/* Prepares the step after the prepared one, before the results of the prepared step are known: the model
+ * takes the tokens of its rows from these results (`token_rows` and `choices`). Returns NULL if that is
+ * impossible: a source needs samples, beam groups, logits or attention, stops by CLF__STOP_ALL or
+ * CLF__STOP_SHRINK, bans ids that depend on the unknown tokens, or has beams and a forced token that is not
+ * its last; all sources end with the prepared step; or limits.ahead is 0. A source whose end is not known yet
+ * has rows in the step ahead, whose results are ignored if it has ended. */
+struct clf__step *clf__search_prepare_ahead(struct clf__search *search);
+
+/* Drops the prepared steps. The next step starts where the last one that was advanced ended, except that
+ * sources with beams start again if a step ahead of them was prepared. */
+void clf__search_withdraw(struct clf__search *search);
+
 /* Advances every source by one token, from the outputs of the prepared step. The result of a source does not
- * depend on other sources or on when it was added. Ties go to the better beam, then to the lower id.
- */
+ * depend on other sources or on when it was added. Ties go to the better beam, then to the lower id. If there
+ * is a step ahead, it becomes the prepared step. */
 void clf__search_advance(struct clf__search *search);
 
 /* Returns the *count tokens that the best running hypothesis, or the first sample, has so far; owned by the

@@ -137,6 +137,22 @@ struct clf__draw {
     float temperature; /* above 0 */
 };
 
+/* A source with beams in a step ahead, whose rows continue the best candidates of its rows in the previous
+ * step. The score of a candidate is the score of its row plus (value - statistics[statistic]) -
+ * statistics[statistic + 1]. The model chooses the `beams` candidates with the highest scores, then the
+ * lowest row, then the lowest id, except end ids and scores that are NaN or -inf. It sets the token and the
+ * parent of each of the source's rows; rows without a candidate get token -1 and score -inf. */
+enum { CLF__CHOICE_ENDS = 4, CLF__CHOICE_CANDIDATES = 256, CLF__CHOICE_WORDS = 12 };
+struct clf__beam_choice {
+    int32_t from_row, from_rows; /* rows of the previous step */
+    int32_t ranks;               /* candidates per row; from_rows * ranks <= CLF__CHOICE_CANDIDATES */
+    int32_t row, beams;          /* rows of the step */
+    int32_t cache_row;           /* cache row of from_row; the following rows have the following cache rows */
+    int32_t statistic;           /* 0 or 2 */
+    int32_t knows_scores;        /* 1: previous_scores has the scores of the rows; 0: the model chose them */
+    int32_t ends[CLF__CHOICE_ENDS]; /* end ids; -1: none */
+};
+
 /* The inputs and outputs of the model for one step: the model processes `tokens` at `positions` and returns
  * the best candidates of each row. Ids whose scores the search changes are listed as banned, and logits are
  * requested.
@@ -150,11 +166,19 @@ struct clf__draw {
  * not depend on other sources. */
 struct clf__step {
     int rows;
-    const int32_t *tokens;         /* (rows) */
-    const int32_t *positions;      /* (rows) 0 for the start token */
-    const int32_t *cache_rows;     /* (rows) */
-    const int32_t *parents;        /* (rows) */
-    const int32_t *slots;          /* (rows) */
+    const int32_t *tokens;     /* (rows) */
+    const int32_t *positions;  /* (rows) 0 for the start token */
+    const int32_t *cache_rows; /* (rows) */
+    const int32_t *parents;    /* (rows) */
+    const int32_t *slots;      /* (rows) */
+    /* In a step that is prepared ahead: the row of the previous step whose best candidate is the row's token,
+     * or -1 if `tokens` contains the token. NULL: -1 for all rows. */
+    const int32_t *token_rows; /* (rows) */
+    int choice_count;
+    const struct clf__beam_choice *choices; /* (choice_count) */
+    const float
+        *previous_scores; /* (previous_rows) scores of the rows of the previous step, if choice_count > 0 */
+    int previous_rows;
     const int32_t *banned;         /* concatenated ids; ascending and without duplicates in each row */
     const int32_t *banned_offsets; /* (rows + 1) */
     /* Prefill tokens before a row's own token, without outputs: prefill[prefill_offsets[r]] ..
@@ -162,6 +186,7 @@ struct clf__step {
      * prefill_offsets NULL: none. */
     const int32_t *prefill;
     const int32_t *prefill_offsets; /* (rows + 1) */
+    int is_ahead;                   /* 1: prepared before the results of the previous step were known */
     int candidates;                 /* k candidates per row: the maximum over all sources */
     int both_statistics;            /* 1: a source needs the statistics before bans */
     int wants_logits;               /* 1: a source needs the logits */
@@ -215,6 +240,7 @@ struct clf__search_limits {
     int changed;    /* maximum ids per row whose scores penalties change */
     int logits;     /* 1: logits may be requested */
     int places;     /* source positions for which attention may be requested; 0: never */
+    int ahead;      /* 1: steps may be prepared ahead */
 };
 
 /* The result of a source. */

@@ -144,7 +144,8 @@ static int equals(const struct clf__hypothesis *actual, const json_t *expected, 
     return 1;
 }
 
-/* The sources of a case, `slots` at a time; with fewer slots than sources, admitted at random times. */
+/* The sources of a case, `slots` at a time; with fewer slots than sources, admitted at random times, with
+ * steps prepared ahead. */
 static int search_equals(const json_t *object, const struct listed *listed, int sources, int slots,
                          size_t number)
 {
@@ -153,6 +154,7 @@ static int search_equals(const json_t *object, const struct listed *listed, int 
     toy.end_bonus = integer(object, "end_bonus");
     toy.shift = (int)json_integer_value(json_object_get(object, "shift"));
     toy.admit_at_times = slots < sources ? (uint32_t)number + 1 : 0;
+    toy.ahead = slots < sources;
     struct toy_result result;
     assert_ok(toy_search(&result, &toy, slots));
     int equal = 1;

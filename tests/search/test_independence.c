@@ -34,8 +34,16 @@ static struct cost search_alone(struct toy_result *expected, const struct toy *t
     return cost;
 }
 
+static int can_be_ahead(const struct clf__search_options *options)
+{
+    return options->groups < 2 && !options->sampling.is_on && options->repetition_penalty == 1.0f &&
+           options->coverage_penalty == 0.0 && options->bad_word_count < 2 &&
+           (options->beams == 1 ||
+            (options->early_stopping != CLF__STOP_ALL && options->early_stopping != CLF__STOP_SHRINK));
+}
+
 /* Searches the batch with enough slots for all, and with fewer: admitting into each free slot, two at a time,
- * and at random times. */
+ * at random times, and at random times with steps that are prepared ahead. */
 static void check_batch(const struct clf__search_options *options, const int *seeds, int sources)
 {
     struct toy toy = toy_for(options, sources, seeds);
@@ -43,14 +51,16 @@ static void check_batch(const struct clf__search_options *options, const int *se
     struct toy_result expected, result;
     struct cost cost = search_alone(&expected, &toy);
     for (int slots = sources; slots > 0; slots = slots * 2 / 3) {
-        for (int way = 0; way < 3; way++) {
+        for (int way = 0; way < 4; way++) {
             struct toy together = toy;
             together.admit_most = way == 1 ? 2 : 0;
-            together.admit_at_times = way == 2 ? (uint32_t)slots : 0;
+            together.admit_at_times = way >= 2 ? (uint32_t)slots : 0;
+            together.ahead = way == 3;
             assert_ok(toy_search(&result, &together, slots));
             toy_assert_same(result.hypotheses, expected.hypotheses, sources * options->n_best);
-            /* A finished source takes no rows, whatever the batch. */
-            assert_int_equal(together.rows, cost.rows);
+            /* A finished source takes no rows, whatever the batch, except one row in a step ahead. */
+            assert_in_range(together.rows, cost.rows, cost.rows + (way == 3 ? sources * options->beams : 0));
+            assert_true((together.calls_ahead > 0) == (way == 3 && can_be_ahead(options)));
             assert_true(way > 0 || slots < sources || together.calls == cost.longest);
             toy_result_free(&result);
         }
@@ -62,7 +72,8 @@ static void test_alone_and_in_a_batch(void **state)
 {
     (void)state;
     static const int widths[] = {1, 2, 4, 5};
-    static const int32_t suppressed[] = {9, 3, 9}, bad_words[] = {4, 5, 6, 7, 3}, offsets[] = {0, 2, 4, 5};
+    static const int32_t suppressed[] = {9, 3, 9}, bad_words[] = {4, 5, 6, 7, 3}, offsets[] = {0, 2, 4, 5},
+                         single[] = {0, 1};
     int seeds[SOURCES];
     for (int i = 0; i < SOURCES; i++) {
         seeds[i] = 7 * i + 1;
@@ -80,6 +91,10 @@ static void test_alone_and_in_a_batch(void **state)
             options.bad_words = bad_words;
             options.bad_word_offsets = offsets;
             options.bad_word_count = 3;
+            check_batch(&options, seeds, SOURCES);
+            options.bad_words = bad_words + 4; /* a single id */
+            options.bad_word_count = 1;
+            options.bad_word_offsets = single;
             check_batch(&options, seeds, SOURCES);
             options.repetition_penalty = 1.2f;
             options.coverage_penalty = stop == CLF__STOP_ALL ? 0.0 : 0.7;
@@ -130,19 +145,21 @@ static void test_a_source_with_nan_disturbs_no_other(void **state)
 {
     (void)state;
     static const int seeds[] = {11, 12, 13};
-    for (int way = 0; way < 3; way++) {
-        int beams = way == 0 ? 1 : 4;
+    for (int way = 0; way < 4; way++) {
+        int beams = way == 0 || way == 3 ? 1 : 4;
         for (int position = 0; position < 4; position++) {
             struct clf__search_options options = toy_options(20, beams, beams, 6);
             options.early_stopping = way == 2 ? CLF__STOP_ALL : CLF__STOP_FALSE;
             options.min_length = 5; /* so that nothing has ended when the NaN begin */
-            options.coverage_penalty = way == 2 ? 0.0 : 1.0;
+            options.coverage_penalty = way >= 2 ? 0.0 : 1.0;
             struct toy healthy = toy_for(&options, 3, seeds), ill = healthy;
+            ill.ahead = way == 3;
             ill.nan_source = 1;
             ill.nan_position = position;
             struct toy_result expected, result;
             assert_ok(toy_search(&expected, &healthy, 3));
             assert_ok(toy_search(&result, &ill, 2));
+            assert_true((ill.calls_ahead > 0) == (way == 3));
             toy_assert_same(result.hypotheses, expected.hypotheses, beams);
             toy_assert_same(result.hypotheses + 2 * beams, expected.hypotheses + 2 * beams, beams);
             for (int i = 0; i < beams; i++) { /* partial hypotheses are not a result */

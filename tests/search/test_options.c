@@ -62,6 +62,7 @@ static void test_each_source_has_its_own(void **state)
             toy.options_each = 1;
             toy.admit_most = 1;
             toy.admit_at_times = way == 1 ? (uint32_t)slots : 0;
+            toy.ahead = way;
             assert_ok(toy_search(&result, &toy, slots));
             assert_true(way == 1 || toy.admissions == SOURCES);
             for (int i = 0; i < SOURCES; i++) {

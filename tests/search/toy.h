@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "search/options.h"
 #include "search/search.h"
+#include "search/toy_choice.h"
 #include "support/support.h"
 
 enum { TOY_CACHE_ROWS = 1024, TOY_VOCABULARY = 64, TOY_END = 0, TOY_START = 1, TOY_PLACES = 6 };
@@ -28,9 +29,10 @@ struct toy {
     int admit_most;          /* maximum number of sources admitted at a time; 0: no limit */
     uint32_t admit_at_times; /* not 0: seed for random numbers of admitted sources, including zero */
     int long_source;         /* this source never ends by itself; -1 = none */
+    int ahead;               /* prepares steps ahead if possible */
     /* Filled while it runs. */
     struct toy_result *result;
-    int admissions, calls, rows;
+    int admissions, calls, rows, calls_ahead;
     int admitted, under_search, finished;
     int occupants[TOY_CACHE_ROWS];
     uint32_t states[TOY_CACHE_ROWS];
@@ -122,8 +124,13 @@ static inline void toy_check_row(const struct toy *toy, const struct clf__step *
         assert_int_equal(cache_row, slot * beams);
         assert_int_equal(toy->positions[cache_row], -1);
     } else {
-        assert_in_range(step->tokens[row], 0, toy->vocabulary - 1);
-        assert_true(!clf__is_end(options, step->tokens[row]) || options->early_stopping == CLF__STOP_ALL);
+        int is_unknown = step->token_rows[row] >= 0; /* may have ended, or no token was left */
+        for (int i = 0; i < step->choice_count; i++) {
+            is_unknown |= row >= step->choices[i].row && row < step->choices[i].row + step->choices[i].beams;
+        }
+        assert_in_range(step->tokens[row] + is_unknown, 0, toy->vocabulary - 1 + is_unknown);
+        assert_true(is_unknown || !clf__is_end(options, step->tokens[row]) ||
+                    options->early_stopping == CLF__STOP_ALL);
         assert_int_equal(toy->positions[parent], position - 1);
     }
     assert_true(cache_row - slot * beams < toy_rows(options));
@@ -342,7 +349,8 @@ static inline void toy_assert_same(const struct clf__hypothesis *a, const struct
 /* Makes capacity for every source's options. */
 static inline void toy_make_room(struct toy *toy, struct toy_result *result, int slots)
 {
-    toy->limits = (struct clf__search_limits){.slots = slots, .vocabulary = toy->vocabulary};
+    toy->limits =
+        (struct clf__search_limits){.slots = slots, .vocabulary = toy->vocabulary, .ahead = toy->ahead};
     for (int source = 0; source == 0 || (toy->options_each && source < toy->sources); source++) {
         const struct clf__search_options *options = toy_options_of(toy, source);
         struct clf__search_limits *most = &toy->limits, own = clf__search_limits_for(options, slots);
@@ -358,15 +366,66 @@ static inline void toy_make_room(struct toy *toy, struct toy_result *result, int
     assert_true(slots * toy->limits.beams <= TOY_CACHE_ROWS);
 }
 
+/* Runs a step ahead: chooses its tokens from the results of the previous step. */
+static inline clf_status toy_run_ahead(struct toy *toy, struct clf__step *ahead,
+                                       const struct clf__step *previous)
+{
+    static int32_t tokens[TOY_CACHE_ROWS], parents[TOY_CACHE_ROWS];
+    static float scores[TOY_CACHE_ROWS], previous_scores[TOY_CACHE_ROWS];
+    struct clf__step filled = *ahead;
+    filled.tokens = tokens;
+    filled.parents = parents;
+    memcpy(previous_scores, scores, sizeof scores);
+    for (int row = 0; row < ahead->rows; row++) {
+        int from = ahead->token_rows[row];
+        assert_in_range(from + 1, 0, previous->rows);
+        tokens[row] = from < 0 ? ahead->tokens[row] : previous->ids[from * previous->candidates];
+        parents[row] = ahead->parents[row];
+    }
+    assert_int_equal(ahead->previous_rows, previous->rows);
+    for (int i = 0; i < ahead->choice_count; i++) {
+        const struct clf__beam_choice *choice = &ahead->choices[i];
+        assert_true(choice->from_rows * choice->ranks <= CLF__CHOICE_CANDIDATES);
+        toy_choose_beams(tokens, parents, scores, choice, previous,
+                         choice->knows_scores ? ahead->previous_scores : previous_scores);
+    }
+    toy->calls_ahead++;
+    return toy_step(toy, &filled);
+}
+
+/* Runs the step after the prepared one, if it can be prepared ahead, from candidates that the search does not
+ * see yet. */
+static inline clf_status toy_step_ahead(struct toy *toy, struct clf__search *search, struct clf__step *step)
+{
+    static int32_t ids[4 * TOY_CACHE_ROWS];
+    static float values[4 * TOY_CACHE_ROWS], statistics[4 * TOY_CACHE_ROWS];
+    assert_true(step->rows * step->candidates <= 4 * TOY_CACHE_ROWS);
+    struct clf__step known = *step;
+    size_t count = (size_t)(step->rows * step->candidates), rows = (size_t)step->rows;
+    known.ids = memcpy(ids, step->ids, count * sizeof *ids);
+    known.values = memcpy(values, step->values, count * sizeof *values);
+    known.statistics = memcpy(statistics, step->statistics, 4 * rows * sizeof *statistics);
+    memset(step->ids, 0x77, count * sizeof *ids);
+    memset(step->values, 0x77, count * sizeof *values);
+    memset(step->statistics, 0x77, 4 * rows * sizeof *statistics);
+    struct clf__step *ahead = clf__search_prepare_ahead(search);
+    clf_status status = ahead != NULL ? toy_run_ahead(toy, ahead, &known) : CLF_OK;
+    memcpy(step->ids, ids, count * sizeof *ids);
+    memcpy(step->values, values, count * sizeof *values);
+    memcpy(step->statistics, statistics, 4 * rows * sizeof *statistics);
+    return status;
+}
+
 static inline clf_status toy_run(struct toy *toy, struct clf__search *search)
 {
     uint64_t allocations = clf__memory_count();
     while (toy->finished < toy->sources) {
         toy_admit(toy, search);
         struct clf__step *step = clf__search_prepare(search);
-        if (step->rows > 0) {
+        if (step->rows > 0 && !step->is_ahead) {
             CLF__TRY(toy_step(toy, step));
         }
+        CLF__TRY(toy->ahead ? toy_step_ahead(toy, search, step) : CLF_OK);
         clf__search_advance(search);
         toy_finish(toy, search);
         assert_true(clf__memory_count() == allocations); /* only its creation allocates */
