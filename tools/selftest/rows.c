@@ -9,6 +9,8 @@
 #include "math/ops/embedding.h"
 #include "math/ops/layernorm.h"
 #include "math/ops/log_mel.h"
+#include "math/ops/next_beams.h"
+#include "math/ops/next_tokens.h"
 #include "math/ops/positions.h"
 #include "math/ops/segments.h"
 #include "math/ops/shortlist.h"
@@ -304,6 +306,46 @@ static void segment_sums(struct trial *trial)
     }
 }
 
+/* Checks tokens that rows take from the previous step, one of which is a pad token. */
+static void next_tokens(struct trial *trial)
+{
+    enum { R = 4, CHOSEN = 3, K = 2, PAD = 9, PAD_POSITION = 1 };
+    static const int32_t tokens[R] = {5, -1, -1, -1}, positions[R] = {3, 4, 5, 6}, from[R] = {-1, 2, 0, 1};
+    static const int32_t chosen[CHOSEN * K] = {7, 1, PAD, 2, 8, 3};
+    struct clf__tensor taken = trial_tensor(trial, CLF__I32, 1, R, tokens);
+    struct clf__tensor placed = trial_tensor(trial, CLF__I32, 1, R, positions);
+    RUN(trial, clf__next_tokens(taken, placed, trial_tensor(trial, CLF__I32, CHOSEN, K, chosen),
+                                trial_tensor(trial, CLF__I32, 1, R, from), PAD, PAD_POSITION));
+    trial_compare_ids(trial, taken, (const int32_t[R]){5, 8, 7, PAD});
+    trial_compare_ids(trial, placed, (const int32_t[R]){3, 4, 5, PAD_POSITION});
+}
+
+/* Checks beams that continue the best candidates of two rows. */
+static void next_beams(struct trial *trial)
+{
+    enum { R = 2, K = 3, BEAMS = 3, END = 4 };
+    static const float values[R * K] = {3, 2, 1, 2.5f, 1.5f, 0.5f}, scores[R] = {-1, -0.5f};
+    static const float statistics[R * 4] = {3, 0.5f, 3, 0.5f, 2.5f, 0.5f, 2.5f, 0.5f};
+    static const int32_t ids[R * K] = {5, END, 6, 7, 8, END}, none[BEAMS] = {0};
+    static const int32_t choice[CLF__CHOICE_WORDS] = {0, R, K, 0, BEAMS, 10, 0, 1, END, -1, -1, -1};
+    static const double expected[BEAMS] = {-1, -1.5, -2};
+    const struct clf__next_beams next = {.tokens = trial_tensor(trial, CLF__I32, 1, BEAMS, none),
+                                         .positions = trial_tensor(trial, CLF__I32, 1, BEAMS, none),
+                                         .parents = trial_tensor(trial, CLF__I32, 1, BEAMS, none),
+                                         .scores = trial_floats(trial, 1, BEAMS, NULL)};
+    const struct clf__previous_beams previous = {.values = trial_floats(trial, R, K, values),
+                                                 .ids = trial_tensor(trial, CLF__I32, R, K, ids),
+                                                 .statistics = trial_floats(trial, R, 4, statistics),
+                                                 .scores = trial_floats(trial, 1, R, NULL),
+                                                 .known = trial_floats(trial, 1, R, scores)};
+    RUN(trial,
+        clf__next_beams(&next, &previous, trial_tensor(trial, CLF__I32, 1, CLF__CHOICE_WORDS, choice), 8, 9));
+    trial_compare(trial, next.scores, expected);
+    trial_compare_ids(trial, next.tokens, (const int32_t[BEAMS]){7, 5, 8});
+    trial_compare_ids(trial, next.parents, (const int32_t[BEAMS]){11, 10, 11});
+    trial_compare_ids(trial, next.positions, (const int32_t[BEAMS]){0, 0, 9});
+}
+
 /* Checks the logits of two rows with different words. */
 static void shortlist(struct trial *trial)
 {
@@ -377,6 +419,8 @@ const struct check selftest_row_checks[] = {
     {"top-k", 0, CLF__PRECISION_FP32, 1e-6, top_k},
     {"sampling", 0, CLF__PRECISION_FP32, 1e-6, drawing},
     {"segment sums", 0, CLF__PRECISION_FP32, 1e-6, segment_sums},
+    {"next tokens", 0, CLF__PRECISION_FP32, 0, next_tokens},
+    {"next beams", 0, CLF__PRECISION_FP32, 0, next_beams},
     {"shortlist", 0, CLF__PRECISION_FP32, 1e-6, shortlist},
     {"log-mel frames", 0, CLF__PRECISION_FP32, 2e-5, log_mel_frames},
     {.name = NULL},
