@@ -9,6 +9,7 @@
 #include "math/ops/projection.h"
 #include "model/config/sides.h"
 #include "model/infer/session.h"
+#include "runtime/device/readback.h"
 
 /* Number of reserved values at the start of a step's results; the first is persistent.failed. */
 enum { CLF__STEP_HEADER = 4 };
@@ -26,6 +27,35 @@ struct clf__shortlists {
     struct clf__tensor logits; /* (1, m) */
     int32_t *host_ids;         /* (n) */
     int *counts;               /* (limits.sources) */
+};
+
+/* The shortlists of the rows of a step. */
+struct clf__shortlisted_rows {
+    struct clf__tensor starts, counts; /* (1, R) i32: position and number of the words of each row */
+    struct clf__tensor banned,
+        banned_offsets; /* as in struct clf__step, with positions in the shortlist instead of ids */
+    int most;           /* maximum number of words of a row */
+};
+
+/* Device tables of a step: ids, positions and candidates, one row per hypothesis. */
+struct clf__step_views {
+    struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;
+    struct clf__tensor token_rows;      /* as in struct clf__step; buffer NULL: all -1 */
+    struct clf__tensor choices;         /* (choices, CLF__CHOICE_WORDS); buffer NULL: none */
+    struct clf__tensor previous_scores; /* (1, previous rows), with choices */
+    struct clf__tensor ranges;          /* (rows, 2 M) */
+    struct clf__tensor draws;           /* (draws, CLF__DRAW_WORDS) */
+    struct clf__sequence_ranges cross;
+    double pairs; /* self-attention: total number of positions attended to */
+    struct clf__shortlisted_rows shortlisted;
+};
+
+/* An enqueued step whose results have not been copied to the host. */
+struct clf__queued_step {
+    struct clf__readback *results; /* CLF__STEP_HEADER values, and the results of the step */
+    struct clf__step_views views;
+    int longest;       /* maximum number of tokens of a hypothesis */
+    int is_persistent; /* may include a persistent launch */
 };
 
 struct clf__session {
@@ -56,7 +86,14 @@ struct clf__session {
         read_back; /* (1, CLF__STEP_HEADER + n): everything that the host reads after a step, in one copy */
     struct clf__tensor results; /* (1, n): the part of read_back after the header; results of a step or of
                                    clf__session_pick() */
-    float *results_host;
+    /* Enqueued steps, the oldest first; their tables alternate between the staging of `target` and
+     * other_staging, because the device may still read them. */
+    struct clf__queued_step queued[2];
+    int queued_count;
+    int32_t *other_staging;         /* NULL: one step at a time */
+    struct clf__tensor beam_scores; /* (2, rows): scores of chosen rows of a step, by its buffer index; buffer
+                                       NULL: one step at a time */
+    int previous_rows, previous_candidates; /* sizes of the results of the last enqueued step */
     struct clf__tensor maps[2]; /* (H * queries, keys): self- and cross-attention weights of one layer; buffer
                                    NULL: not requested */
     struct clf__tensor looks;   /* (1, n): attention weights of a step's rows; buffer NULL: not requested */
@@ -84,8 +121,23 @@ static inline const struct clf__mixer_kind *clf__session_mixer(const struct clf_
 /* Returns the output projection of the session. */
 struct clf__projection clf__session_projection(const struct clf__session *session);
 
+/* candidates.c: the results of a step, in their order in session->results. */
+struct clf__step_results {
+    struct clf__tensor values, ids, statistics;
+    struct clf__tensor range_values, range_ids, range_statistics; /* with ranges_each times the columns */
+    struct clf__tensor draw_values, draw_ids, draw_logits;
+    int count; /* total number of values */
+};
+struct clf__step_results clf__session_results(const struct clf__session *session,
+                                              const struct clf__step *step);
 /* Returns the maximum number of values that a step returns. */
 int64_t clf__step_results(const struct clf__session_limits *limits);
+/* Enqueues the computation of a step's results from its decoded rows. If the step wants logits, waits and
+ * reads them. */
+clf_status clf__session_find_candidates(struct clf__session *session, struct clf__step *step,
+                                        const struct clf__step_views *views);
+/* Copies results to the step. */
+void clf__session_copy_results(const struct clf__session *session, struct clf__step *step, const float *host);
 
 /* shortlists.c: reserve memory; fill in the constant tables. */
 clf_status clf__shortlists_reserve(struct clf__session *session);
@@ -94,13 +146,6 @@ void clf__shortlists_free(struct clf__shortlists *shortlists);
 /* Returns the number of integers that shortlists add to the upload of a step. */
 int64_t clf__shortlists_upload(const struct clf__session_limits *limits);
 
-/* The shortlists of the rows of a step. */
-struct clf__shortlisted_rows {
-    struct clf__tensor starts, counts; /* (1, R) i32: position and number of the words of each row */
-    struct clf__tensor banned,
-        banned_offsets; /* as in struct clf__step, with positions in the shortlist instead of ids */
-    int most;           /* maximum number of words of a row */
-};
 void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__session *session,
                                const struct clf__step *step);
 /* clf__projection_top_k() for shortlists. ids are positions in the shortlists until clf__shortlists_name()

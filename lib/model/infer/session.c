@@ -182,8 +182,6 @@ static clf_status reserve_decoder(struct clf__session *session)
         clf__max_int64(clf__step_results(limits), clf__max_int64(limits->target_tokens, looked));
     CLF__TRY(clf__arena_reserve(arena, &session->read_back, CLF__F32, 1, CLF__STEP_HEADER + results,
                                 "the candidates"));
-    CLF__TRY(clf__allocate(&session->results_host, (size_t)(CLF__STEP_HEADER + results),
-                           sizeof *session->results_host));
     if (limits->attention_layer > 0) {
         CLF__TRY(clf__arena_reserve(arena, &session->looks, CLF__F32, 1,
                                     (int64_t)limits->cache_rows * limits->source_length,
@@ -195,11 +193,18 @@ static clf_status reserve_decoder(struct clf__session *session)
     int64_t sources = limits->sources;
     CLF__TRY(clf__shortlists_reserve(session));
     int64_t step =
-        7 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__shortlists_upload(limits);
+        8 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__shortlists_upload(limits);
     step += 2 * (int64_t)limits->cache_rows * limits->ranges + CLF__DRAW_WORDS * (int64_t)limits->draws;
     int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
-    return clf__upload_reserve(&session->target, arena,
-                               clf__max_int64(clf__max_int64(step, force), clf__prefill_upload(limits)));
+    step += limits->pipelined ? limits->cache_rows + CLF__CHOICE_WORDS * sources : 0;
+    int64_t count = clf__max_int64(clf__max_int64(step, force), clf__prefill_upload(limits));
+    CLF__TRY(clf__upload_reserve(&session->target, arena, count));
+    if (!limits->pipelined) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__arena_reserve(arena, &session->beam_scores, CLF__F32, 2, limits->cache_rows,
+                                "the scores of beams"));
+    return clf__allocate(&session->other_staging, (size_t)count, sizeof *session->other_staging);
 }
 
 static clf_status reserve_slots(struct clf__session *session)
@@ -258,6 +263,11 @@ static clf_status prepare_steps(struct clf__session *session)
     CLF__TRY(clf__buffer_fill(counters.buffer, 0, clf__buffer_bytes(counters.buffer), 0.0f));
     session->persistent.failed = clf__tensor_columns(session->read_back, 0, 1);
     CLF__TRY(clf__buffer_fill(session->read_back.buffer, 0, CLF__STEP_HEADER * sizeof(float), 0.0f));
+    size_t bytes = (CLF__STEP_HEADER + (size_t)clf__step_results(&session->limits)) * sizeof(float);
+    for (int i = 0; i < 1 + session->limits.pipelined; i++) {
+        CLF__TRY(clf__readback_create(&session->queued[i].results, session->transformer->device, bytes,
+                                      "the candidates"));
+    }
     CLF__TRY(clf__persistent_prepare(&session->persistent, decoder->layers, decoder->layer_count,
                                      session->layer_states, session->memory));
     return clf__decoder_layers_store_addresses(&session->layer_addresses, decoder->layers,
@@ -332,6 +342,9 @@ void clf__session_free(struct clf__session *session)
     if (session == NULL) {
         return;
     }
+    clf__session_drop(session);
+    clf__readback_free(session->queued[0].results);
+    clf__readback_free(session->queued[1].results);
     clf__arena_free(&session->arena);
     clf__free(session->memory);
     clf__free(session->layer_states);
@@ -343,7 +356,7 @@ void clf__session_free(struct clf__session *session)
     clf__free(session->source.staging);
     clf__free(session->placed.staging);
     clf__free(session->target.staging);
-    clf__free(session->results_host);
+    clf__free(session->other_staging);
     clf__shortlists_free(&session->shortlists);
     clf__free(session);
 }

@@ -13,6 +13,7 @@ struct clf__session_limits {
     int sources;       /* slots: maximum number of cached sources */
     int source_tokens; /* maximum total tokens or frames, of cached sources and of an encoded batch */
     int source_length; /* maximum tokens or frames of a source */
+    int pipelined;     /* 1: a step may be enqueued before the previous one has ended */
     int cache_rows;    /* maximum number of hypotheses: sources * beams; 0: no decoding steps */
     int positions;     /* maximum number of generated tokens */
     int candidates;    /* k of a step */
@@ -86,6 +87,21 @@ clf_status clf__session_start(struct clf__session *session, const struct clf__se
 
 /* Runs one decoding step of a search. */
 clf_status clf__session_step(struct clf__session *session, struct clf__step *step);
+
+/* clf__session_step() in two parts. Enqueues a step, and the copy of its results to the host; the arrays of
+ * the step may then change. A step with token_rows requires that the previous step is enqueued. After a
+ * failure, no step is enqueued. */
+clf_status clf__session_enqueue(struct clf__session *session, struct clf__step *step);
+/* Returns 1 if the step after the enqueued one may be enqueued now. */
+int clf__session_can_enqueue(const struct clf__session *session);
+/* Waits for the oldest enqueued step, and fills in its results. *is_void receives 1 if the device could not
+ * run the step in a persistent launch while another step was enqueued: then the step has no results, no step
+ * is enqueued any more, and the caller must enqueue the step again, with its tokens. After a failure, no step
+ * is enqueued. */
+clf_status clf__session_finish(struct clf__session *session, struct clf__step *step, int *is_void);
+/* Waits for the enqueued steps and drops their results, as if they had not been enqueued; with a recurrent
+ * decoder, hypotheses continue only if at most one step was enqueued. */
+void clf__session_drop(struct clf__session *session);
 
 /* Runs the decoder over one target per source (start token first), after clf__session_start(). */
 clf_status clf__session_teacher_force(struct clf__session *session, const struct clf__sequences *inputs);

@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/minmax.h"
+#include "math/ops/next_beams.h"
+#include "math/ops/next_tokens.h"
 #include "model/config/sides.h"
 #include "model/infer/internal.h"
 #include "runtime/device/buffer.h"
@@ -11,22 +13,6 @@
 #include "runtime/device/lock.h"
 #include "runtime/device/queue.h"
 #include "runtime/program/launch.h"
-
-struct clf__projection clf__session_projection(const struct clf__session *session)
-{
-    const struct clf__linear *linear = &session->transformer->decoder.projection;
-    return (struct clf__projection){.weight = linear->weight, .bias = linear->bias, .scale = linear->scale};
-}
-
-/* Device tables of a step: ids, positions and candidates, one row per hypothesis. */
-struct step_views {
-    struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;
-    struct clf__tensor ranges; /* (rows, 2 M) */
-    struct clf__tensor draws;  /* (draws, CLF__DRAW_WORDS) */
-    struct clf__sequence_ranges cross;
-    double pairs; /* self-attention: total number of positions attended to */
-    struct clf__shortlisted_rows shortlisted;
-};
 
 /* Fills in one range per slot: adjacent rows of the same slot share the memory. */
 static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct clf__session *session,
@@ -48,6 +34,9 @@ static void fill_cross_ranges(struct clf__sequence_ranges *ranges, const struct 
     ranges->max_keys = longest;
 }
 
+_Static_assert(sizeof(struct clf__beam_choice) == CLF__CHOICE_WORDS * sizeof(int32_t) &&
+                   sizeof(float) == sizeof(int32_t),
+               "kernels read struct clf__beam_choice as words");
 _Static_assert(sizeof(struct clf__draw) == CLF__DRAW_WORDS * sizeof(int32_t),
                "kernels read struct clf__draw as words");
 
@@ -64,7 +53,17 @@ static struct clf__tensor take_table(struct clf__upload *upload, const void *tab
     return clf__tensor_packed(view, rows, columns);
 }
 
-static clf_status upload_step(struct clf__session *session, struct step_views *views,
+/* Returns 1 if a token of the step is a candidate of the previous step. */
+static int has_token_rows(const struct clf__step *step)
+{
+    int has = 0;
+    for (int r = 0; step->token_rows != NULL && r < step->rows; r++) {
+        has |= step->token_rows[r] >= 0;
+    }
+    return has;
+}
+
+static clf_status upload_step(struct clf__session *session, struct clf__step_views *views,
                               const struct clf__step *step)
 {
     const struct clf__config *config = &session->transformer->config;
@@ -73,6 +72,11 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     int rows = step->rows, banned_count = step->banned_offsets[rows];
     size_t bytes = (size_t)rows * sizeof(int32_t);
     int32_t *tokens, *positions, *position_rows, *cache_rows, *parents, *offsets, *banned, *ranges;
+    if (session->other_staging != NULL) {
+        int32_t *staging = upload->staging;
+        upload->staging = session->other_staging;
+        session->other_staging = staging;
+    }
     upload->count = 0;
     views->tokens = clf__upload_take(upload, rows, &tokens);
     views->positions = clf__upload_take(upload, rows, &positions);
@@ -84,6 +88,10 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     views->cross = clf__upload_take_ranges(upload, session->occupied_count, &ranges);
     views->ranges = take_table(upload, step->ranges, rows, 2 * step->ranges_each);
     views->draws = take_table(upload, step->draws, step->draw_count, CLF__DRAW_WORDS);
+    views->token_rows = has_token_rows(step) ? take_table(upload, step->token_rows, 1, rows) : CLF__NO_TENSOR;
+    views->choices = take_table(upload, step->choices, step->choice_count, CLF__CHOICE_WORDS);
+    views->previous_scores =
+        take_table(upload, step->previous_scores, 1, step->choice_count > 0 ? step->previous_rows : 0);
     memcpy(tokens, step->tokens, bytes);
     memcpy(cache_rows, step->cache_rows, bytes);
     memcpy(parents, step->parents, bytes);
@@ -102,192 +110,6 @@ static clf_status upload_step(struct clf__session *session, struct step_views *v
     fill_cross_ranges(&views->cross, session, ranges, step);
     clf__ranges_count(&views->cross, ranges, 0);
     return clf__upload_send_later(upload);
-}
-
-/* Returns a view of part of the results, starting at element `offset`. */
-static struct clf__tensor results_view(const struct clf__session *session, enum clf__type type, int rows,
-                                       int columns, int offset)
-{
-    struct clf__tensor view = clf__tensor_packed(session->results, rows, columns);
-    view.type = type;
-    view.offset += (size_t)offset;
-    return view;
-}
-
-/* The results that the host reads, in the order of the results tensor. */
-struct step_results {
-    struct clf__tensor values, ids, statistics;
-    struct clf__tensor range_values, range_ids, range_statistics; /* with ranges_each times the columns */
-    struct clf__tensor draw_values, draw_ids, draw_logits;
-    int count; /* total number of values */
-};
-
-int64_t clf__step_results(const struct clf__session_limits *limits)
-{
-    int64_t k = limits->candidates;
-    return (2 * k + 4 + limits->ranges * (2 * k + 2)) * limits->cache_rows +
-           3 * (int64_t)limits->draws * limits->ranges;
-}
-
-static struct clf__tensor take_results(struct step_results *results, const struct clf__session *session,
-                                       enum clf__type type, int rows, int columns)
-{
-    struct clf__tensor view = results_view(session, type, rows, columns, results->count);
-    results->count += rows * columns;
-    return view;
-}
-
-static struct step_results results_of(const struct clf__session *session, const struct clf__step *step)
-{
-    struct step_results results = {.count = 0};
-    int rows = step->rows, k = step->candidates, each = step->ranges_each;
-    results.values = take_results(&results, session, CLF__F32, rows, k);
-    results.ids = take_results(&results, session, CLF__I32, rows, k);
-    results.statistics = take_results(&results, session, CLF__F32, rows, 4);
-    results.range_values = take_results(&results, session, CLF__F32, rows, each * k);
-    results.range_ids = take_results(&results, session, CLF__I32, rows, each * k);
-    results.range_statistics = take_results(&results, session, CLF__F32, rows, each * 2);
-    results.draw_values = take_results(&results, session, CLF__F32, step->draw_count, each);
-    results.draw_ids = take_results(&results, session, CLF__I32, step->draw_count, each);
-    results.draw_logits = take_results(&results, session, CLF__F32, step->draw_count, each);
-    return results;
-}
-
-/* Computes the ranges from `first` to `end` - 1 for some rows. */
-static clf_status look_at_ranges(const struct step_results *results, const struct step_views *views,
-                                 struct clf__tensor logits, int first_row, int first, int end, int k)
-{
-    int rows = logits.rows, count = end - first;
-    if (count == 0) {
-        return CLF_OK;
-    }
-    struct clf__tensor values = clf__tensor_rows(results->range_values, first_row, rows);
-    struct clf__tensor ids = clf__tensor_rows(results->range_ids, first_row, rows);
-    struct clf__tensor statistics = clf__tensor_rows(results->range_statistics, first_row, rows);
-    struct clf__tensor ranges = clf__tensor_rows(views->ranges, first_row, rows);
-    return clf__top_k_ranges(clf__tensor_columns(values, first * k, count * k),
-                             clf__tensor_columns(ids, first * k, count * k),
-                             clf__tensor_columns(statistics, 2 * first, 2 * count), logits,
-                             clf__tensor_columns(ranges, 2 * first, 2 * count));
-}
-
-/* Samples the tokens that follow some rows, starting at row `first_row`, from the logits without banned ids.
- */
-static clf_status draw(const struct step_results *results, const struct step_views *views,
-                       const struct clf__step *step, struct clf__tensor logits, int first_row)
-{
-    int first = 0;
-    while (first < step->draw_count && step->draws[first].row < first_row) {
-        first++;
-    }
-    int end = first;
-    while (end < step->draw_count && step->draws[end].row < first_row + logits.rows) {
-        end++;
-    }
-    int count = end - first;
-    return count == 0 ? CLF_OK
-                      : clf__draw_forward(clf__tensor_rows(results->draw_values, first, count),
-                                          clf__tensor_rows(results->draw_ids, first, count),
-                                          clf__tensor_rows(results->draw_logits, first, count), logits,
-                                          clf__tensor_rows(views->ranges, first_row, logits.rows),
-                                          clf__tensor_rows(views->draws, first, count), first_row);
-}
-
-/* Finds the candidates of rows from `from` to `to` - 1 as clf__projection_top_k() does, but keeps the logits:
- * computes some ranges before bans, then computes the other ranges and samples after bans. */
-static clf_status keep_logits(struct clf__session *session, struct clf__step *step,
-                              const struct step_views *views, const struct step_results *results, int from,
-                              int to)
-{
-    struct clf__projection projection = clf__session_projection(session);
-    int most = session->projection.rows, before = step->ranges_before;
-    for (int first = from; first < to; first += most) {
-        int count = clf__min_int(most, to - first);
-        struct clf__tensor logits, x = clf__tensor_rows(clf__session_decoded(session), first, count);
-        CLF__TRY(clf__projection_logits(&logits, x, &projection, &session->projection));
-        if (step->wants_logits) {
-            assert(session->limits.logits);
-            CLF__TRY(clf__tensor_read(logits, step->logits + (size_t)first * (size_t)logits.columns));
-        }
-        CLF__TRY(look_at_ranges(results, views, logits, first, 0, before, step->candidates));
-        CLF__TRY(clf__top_k_forward(
-            clf__tensor_rows(results->values, first, count), clf__tensor_rows(results->ids, first, count),
-            clf__tensor_rows(results->statistics, first, count), logits, views->banned,
-            clf__tensor_columns(views->banned_offsets, first, count + 1), step->both_statistics));
-        CLF__TRY(look_at_ranges(results, views, logits, first, before, step->ranges_each, step->candidates));
-        CLF__TRY(draw(results, views, step, logits, first));
-    }
-    return CLF_OK;
-}
-
-static int keeps(const struct clf__step *step, int row)
-{
-    return step->ranges_each > 0 ||
-           (step->wants_logits && (step->keeps_logits == NULL || step->keeps_logits[row]));
-}
-
-/* Finds the candidates of all rows. Keeping logits changes the order of sums, so this is decided for each
- * row; thus the results of a source do not depend on other sources. */
-static clf_status find_candidates(struct clf__session *session, struct clf__step *step,
-                                  const struct step_views *views, const struct step_results *results)
-{
-    struct clf__projection projection = clf__session_projection(session);
-    for (int first = 0, end; first < step->rows; first = end) {
-        int is_kept = keeps(step, first);
-        for (end = first + 1; end < step->rows && keeps(step, end) == is_kept;) {
-            end++;
-        }
-        int count = end - first;
-        CLF__TRY(is_kept ? keep_logits(session, step, views, results, first, end)
-                         : clf__projection_top_k(
-                               clf__tensor_rows(results->values, first, count),
-                               clf__tensor_rows(results->ids, first, count),
-                               clf__tensor_rows(results->statistics, first, count),
-                               clf__tensor_rows(clf__session_decoded(session), first, count), &projection,
-                               views->banned, clf__tensor_columns(views->banned_offsets, first, count + 1),
-                               step->both_statistics, &session->projection));
-    }
-    return CLF_OK;
-}
-
-/* Copies the next `count` results. */
-static const float *copy_results(void *target, const float *source, int count)
-{
-    if (count > 0) {
-        memcpy(target, source, (size_t)count * sizeof *source);
-    }
-    return source + count;
-}
-
-/* Reads all candidates in one copy. */
-static clf_status read_candidates(struct clf__session *session, struct clf__step *step,
-                                  const struct step_views *views)
-{
-    struct step_results results = results_of(session, step);
-    int is_narrowed = session->shortlists.weight.buffer != NULL, rows = step->rows, k = step->candidates;
-    struct clf__projection projection = clf__session_projection(session);
-    if (is_narrowed) {
-        CLF__TRY(clf__shortlists_top_k(results.values, results.ids, results.statistics, session,
-                                       &views->shortlisted, &projection, step));
-    } else {
-        CLF__TRY(find_candidates(session, step, views, &results));
-    }
-    const float *host = session->results_host + CLF__STEP_HEADER;
-    CLF__TRY(clf__tensor_read(clf__tensor_columns(session->read_back, 0, CLF__STEP_HEADER + results.count),
-                              session->results_host));
-    host = copy_results(step->values, host, rows * k);
-    host = copy_results(step->ids, host, rows * k);
-    host = copy_results(step->statistics, host, rows * 4);
-    host = copy_results(step->range_values, host, rows * step->ranges_each * k);
-    host = copy_results(step->range_ids, host, rows * step->ranges_each * k);
-    host = copy_results(step->range_statistics, host, rows * step->ranges_each * 2);
-    host = copy_results(step->draw_values, host, step->draw_count * step->ranges_each);
-    host = copy_results(step->draw_ids, host, step->draw_count * step->ranges_each);
-    copy_results(step->draw_logits, host, step->draw_count * step->ranges_each);
-    if (is_narrowed) {
-        clf__shortlists_name(session, step);
-    }
-    return CLF_OK;
 }
 
 /* Computes the decoder's input, or leaves this to the launch of the layers. */
@@ -317,34 +139,80 @@ static struct clf__tensor looks_of(const struct clf__session *session, const str
     return step->wants_attention ? clf__tensor_packed(session->looks, step->rows, longest) : CLF__NO_TENSOR;
 }
 
-static clf_status read_attention(struct clf__step *step, struct clf__tensor looks)
+/* The structures that describe the launches of a step. */
+struct launches {
+    struct clf__mixer_step mixer_step;
+    struct clf__step_start start;
+    struct clf__attention_call cross;
+    struct clf__layer_call call;
+};
+
+static void describe(struct launches *out, struct clf__session *session, const struct clf__step *step,
+                     const struct clf__queued_step *queued)
 {
-    step->attention_columns = looks.columns;
-    return looks.buffer != NULL ? clf__tensor_read(looks, step->attention) : CLF_OK;
+    const struct clf__stack *decoder = &session->transformer->decoder;
+    const struct clf__step_views *views = &queued->views;
+    out->mixer_step = (struct clf__mixer_step){
+        .cache_rows = views->cache_rows,
+        .parents = views->parents,
+        .positions = views->positions,
+        .relative = decoder->embedder.relative.table,
+        .shared = &session->shared_state,
+        .buffer_index = session->buffer_index,
+        .pairs = views->pairs,
+        .most_keys = queued->longest,
+        .partials = session->partials,
+    };
+    out->start = (struct clf__step_start){
+        .front_end = &decoder->embedder.front_end,
+        .ids = views->tokens,
+        .table = decoder->embedder.positions,
+        .positions = views->position_rows,
+    };
+    out->cross = clf__session_cross(session, views->cross);
+    out->cross.weights = looks_of(session, step, views->cross.max_keys);
+    out->cross.weight_heads = session->limits.attention_heads;
+    out->cross.few_queries = 1;
+    out->cross.partials = session->partials;
+    out->call = (struct clf__layer_call){
+        .step = &out->mixer_step, .cross_call = &out->cross, .counters = session->counters};
 }
 
-static clf_status decode(struct clf__session *session, struct clf__step *step, const struct step_views *views,
-                         const struct clf__layer_call *call, const struct clf__step_start *start)
+/* Enqueues the launches of a step whose tables are on the device, and the copy of its results. A step can be
+ * repeated because it does not overwrite its inputs. */
+static clf_status decode(struct clf__session *session, struct clf__step *step,
+                         const struct clf__queued_step *queued)
 {
-    struct clf__layer_call own = *call;
-    CLF__TRY(start_step(session, &own, start, step->rows));
-    CLF__TRY(clf__session_run_decoder(session, step->rows, &own, NULL));
-    return read_candidates(session, step, views);
+    struct launches launches;
+    describe(&launches, session, step, queued);
+    CLF__TRY(start_step(session, &launches.call, &launches.start, step->rows));
+    CLF__TRY(clf__session_run_decoder(session, step->rows, &launches.call, NULL));
+    CLF__TRY(clf__session_find_candidates(session, step, &queued->views));
+    const struct clf__tensor *read_back = &session->read_back;
+    int count = CLF__STEP_HEADER + clf__session_results(session, step).count;
+    return clf__readback_start(queued->results, read_back->buffer, read_back->offset * sizeof(float),
+                               (size_t)count * sizeof(float));
+}
+
+/* Runs a step again. */
+static clf_status repeat(struct clf__session *session, struct clf__step *step, const float **host)
+{
+    CLF__TRY(decode(session, step, &session->queued[0]));
+    return clf__readback_wait((const void **)host, session->queued[0].results);
 }
 
 /* Repeats a step of a persistent launch with one launch per operation and compares the bits, because hardware
- * and compiler determine whether work-groups see each other's writes. */
-static clf_status prove(struct clf__session *session, struct clf__step *step, const struct step_views *views,
-                        const struct clf__layer_call *call, const struct clf__step_start *start)
+ * and compiler determine whether work-groups see each other's writes. *host: the results. */
+static clf_status prove(struct clf__session *session, struct clf__step *step, const float **host)
 {
     struct clf_device *device = session->transformer->device;
-    size_t count = (size_t)(CLF__STEP_HEADER + results_of(session, step).count);
+    size_t count = (size_t)(CLF__STEP_HEADER + clf__session_results(session, step).count);
     float *found = NULL;
     CLF__TRY(clf__allocate(&found, count, sizeof *found));
-    memcpy(found, session->results_host, count * sizeof *found);
+    memcpy(found, *host, count * sizeof *found);
     device->has_no_persistent_launches = 1;
-    clf_status status = decode(session, step, views, call, start);
-    if (status == CLF_OK && memcmp(found, session->results_host, count * sizeof *found) == 0) {
+    clf_status status = repeat(session, step, host);
+    if (status == CLF_OK && memcmp(found, *host, count * sizeof *found) == 0) {
         device->has_no_persistent_launches = 0;
         device->persistent_proofs++;
     } else if (status == CLF_OK) {
@@ -357,21 +225,24 @@ static clf_status prove(struct clf__session *session, struct clf__step *step, co
     return status;
 }
 
-/* Runs decode(). Repeats the step if a persistent launch failed or is not yet verified; a step can be
- * repeated because it does not overwrite its inputs. */
-static clf_status decode_safely(struct clf__session *session, struct clf__step *step,
-                                const struct step_views *views, const struct clf__layer_call *call,
-                                const struct clf__step_start *start)
+/* Ends the persistent launch of the oldest step. Repeats the step if the launch failed or is not yet
+ * verified; if it failed and another step is enqueued, which has used its results, both are void. */
+static clf_status end_persistent(struct clf__session *session, struct clf__step *step, const float **host,
+                                 int *is_void)
 {
-    CLF__TRY(decode(session, step, views, call, start));
-    int is_persistent = session->persistent.is_running;
+    const struct clf__queued_step *queued = &session->queued[0];
+    int is_last = session->queued_count == 1;
     int32_t failed;
-    memcpy(&failed, session->results_host, sizeof failed);
-    if (clf__persistent_end(&session->persistent, failed)) {
-        return decode(session, step, views, call, start);
+    memcpy(&failed, *host, sizeof failed);
+    if (!queued->is_persistent || (!failed && !is_last && session->queued[1].is_persistent)) {
+        return CLF_OK;
     }
-    return is_persistent && session->transformer->device->persistent_proofs < CLF__PERSISTENT_PROOFS
-               ? prove(session, step, views, call, start)
+    if (clf__persistent_end(&session->persistent, failed)) {
+        *is_void = !is_last;
+        return *is_void ? CLF_OK : repeat(session, step, host);
+    }
+    return is_last && session->transformer->device->persistent_proofs < CLF__PERSISTENT_PROOFS
+               ? prove(session, step, host)
                : CLF_OK;
 }
 
@@ -384,60 +255,150 @@ static int longest_target(const struct clf__step *step)
     return longest;
 }
 
-/* Runs the step and waits for its results. */
-static clf_status run_step(struct clf__session *session, struct clf__step *step)
+/* Completes the tables of the step from the results of the previous step. */
+static clf_status take_tokens(const struct clf__session *session, const struct clf__step_views *views)
 {
-    const struct clf__stack *decoder = &session->transformer->decoder;
+    const struct clf__config *config = &session->transformer->config;
+    enum { NO_PAD = -2 };
+    int pad = config->position_padding_aware ? config->pad_id : NO_PAD;
+    int pad_position = clf__position_rows(config, CLF__DECODER).pad, old = session->buffer_index;
+    const struct clf__step previous = {.rows = session->previous_rows,
+                                       .candidates = session->previous_candidates};
+    const struct clf__step_results results = clf__session_results(session, &previous);
+    if (views->token_rows.buffer != NULL) {
+        CLF__TRY(clf__next_tokens(views->tokens, views->position_rows, results.ids, views->token_rows, pad,
+                                  pad_position));
+    }
+    if (views->choices.buffer == NULL) {
+        return CLF_OK;
+    }
+    const struct clf__next_beams next = {.tokens = views->tokens,
+                                         .positions = views->position_rows,
+                                         .parents = views->parents,
+                                         .scores = clf__tensor_rows(session->beam_scores, !old, 1)};
+    struct clf__tensor known = views->previous_scores;
+    known.type = CLF__F32;
+    const struct clf__previous_beams from = {.values = results.values,
+                                             .ids = results.ids,
+                                             .statistics = results.statistics,
+                                             .scores = clf__tensor_rows(session->beam_scores, old, 1),
+                                             .known = known};
+    return clf__next_beams(&next, &from, views->choices, pad, pad_position);
+}
+
+static clf_status enqueue(struct clf__session *session, struct clf__step *step)
+{
     assert(step->rows <= session->limits.cache_rows && step->candidates <= session->limits.candidates);
     assert(step->banned_offsets[step->rows] <= session->limits.banned);
     assert(!step->wants_attention || session->limits.attention_layer > 0);
     assert(step->ranges_each <= session->limits.ranges && step->ranges_before <= step->ranges_each);
     assert(step->ranges_each == 0 || session->shortlists.weight.buffer == NULL);
     assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
-    struct step_views views;
-    int longest = longest_target(step);
-    CLF__TRY(clf__session_ensure_positions(session, 0, longest));
+    assert(session->queued_count <= session->limits.pipelined);
+    assert(step->choice_count == 0 || step->previous_rows == session->previous_rows);
+    struct clf__queued_step *queued = &session->queued[session->queued_count];
+    queued->longest = longest_target(step);
+    CLF__TRY(clf__session_ensure_positions(session, 0, queued->longest));
     if (step->prefill_offsets != NULL) {
         CLF__TRY(clf__session_prefill(session, step));
     }
-    CLF__TRY(upload_step(session, &views, step));
+    CLF__TRY(upload_step(session, &queued->views, step));
+    CLF__TRY(take_tokens(session, &queued->views));
     session->buffer_index = !session->buffer_index;
-    const struct clf__mixer_step mixer_step = {
-        .cache_rows = views.cache_rows,
-        .parents = views.parents,
-        .positions = views.positions,
-        .relative = decoder->embedder.relative.table,
-        .shared = &session->shared_state,
-        .buffer_index = session->buffer_index,
-        .pairs = views.pairs,
-        .most_keys = longest,
-        .partials = session->partials,
-    };
-    const struct clf__step_start start = {
-        .front_end = &decoder->embedder.front_end,
-        .ids = views.tokens,
-        .table = decoder->embedder.positions,
-        .positions = views.position_rows,
-    };
-    struct clf__attention_call cross = clf__session_cross(session, views.cross);
-    cross.weights = looks_of(session, step, views.cross.max_keys);
-    cross.weight_heads = session->limits.attention_heads;
-    cross.few_queries = 1;
-    cross.partials = session->partials;
-    const struct clf__layer_call call = {
-        .step = &mixer_step, .cross_call = &cross, .counters = session->counters};
-    CLF__TRY(decode_safely(session, step, &views, &call, &start));
-    return read_attention(step, cross.weights);
+    session->queued_count++;
+    CLF__TRY(decode(session, step, queued));
+    queued->is_persistent = session->persistent.is_running;
+    session->previous_rows = step->rows;
+    session->previous_candidates = step->candidates;
+    return CLF_OK;
+}
+
+/* Waits for the enqueued steps and forgets them. The next step then writes the buffers of the state that the
+ * oldest of them wrote. */
+static void drop(struct clf__session *session)
+{
+    clf__device_settle(session->transformer->device);
+    for (int i = 0; i < session->queued_count; i++) {
+        clf__readback_forget(session->queued[i].results);
+    }
+    session->buffer_index ^= session->queued_count & 1;
+    session->queued_count = 0;
+    clf__persistent_end(&session->persistent, 0);
+}
+
+/* Removes the oldest step from the queue. */
+static void remove_first(struct clf__session *session)
+{
+    struct clf__queued_step first = session->queued[0];
+    session->queued_count--;
+    if (session->limits.pipelined) {
+        session->queued[0] = session->queued[1];
+        session->queued[1] = first;
+    }
+}
+
+static clf_status finish(struct clf__session *session, struct clf__step *step, int *is_void)
+{
+    const struct clf__queued_step *queued = &session->queued[0];
+    const float *host;
+    CLF__TRY(clf__readback_wait((const void **)&host, queued->results));
+    CLF__TRY(end_persistent(session, step, &host, is_void));
+    if (*is_void) {
+        drop(session);
+        return CLF_OK;
+    }
+    clf__session_copy_results(session, step, host + CLF__STEP_HEADER);
+    struct clf__tensor looks = looks_of(session, step, queued->views.cross.max_keys);
+    step->attention_columns = looks.columns;
+    CLF__TRY(looks.buffer != NULL ? clf__tensor_read(looks, step->attention) : CLF_OK);
+    remove_first(session);
+    return CLF_OK;
+}
+
+/* After a failure, enqueued work may still read uploaded tables and, by address, weights and caches. */
+static clf_status settle(struct clf__session *session, clf_status status)
+{
+    if (status != CLF_OK) {
+        drop(session);
+    }
+    return status;
+}
+
+clf_status clf__session_enqueue(struct clf__session *session, struct clf__step *step)
+{
+    CLF__LOCK_DEVICE(session->transformer->device);
+    return settle(session, enqueue(session, step));
+}
+
+int clf__session_can_enqueue(const struct clf__session *session)
+{
+    /* A step that proves persistent launches is repeated. Shortlists have other ids than the vocabulary. */
+    struct clf_device *device = session->transformer->device;
+    CLF__LOCK_DEVICE(device);
+    return session->limits.pipelined && session->queued_count == 1 &&
+           session->shortlists.weight.buffer == NULL &&
+           (!session->queued[0].is_persistent || device->persistent_proofs >= CLF__PERSISTENT_PROOFS);
+}
+
+clf_status clf__session_finish(struct clf__session *session, struct clf__step *step, int *is_void)
+{
+    CLF__LOCK_DEVICE(session->transformer->device);
+    *is_void = 0;
+    return settle(session, finish(session, step, is_void));
+}
+
+void clf__session_drop(struct clf__session *session)
+{
+    CLF__LOCK_DEVICE(session->transformer->device);
+    if (session->queued_count > 0) {
+        drop(session);
+    }
 }
 
 clf_status clf__session_step(struct clf__session *session, struct clf__step *step)
 {
+    int is_void;
     CLF__LOCK_DEVICE(session->transformer->device);
-    clf_status status = run_step(session, step);
-    if (status != CLF_OK) {
-        /* Enqueued work may still read uploaded tables and, by address, weights and caches. */
-        clf__device_settle(session->transformer->device);
-        clf__persistent_end(&session->persistent, 0);
-    }
-    return status;
+    CLF__TRY(clf__session_enqueue(session, step));
+    return clf__session_finish(session, step, &is_void);
 }
