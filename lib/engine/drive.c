@@ -290,7 +290,9 @@ static clf_status work(struct clf_engine *engine, struct clf__lane *lane, const 
     }
     CLF__TRY(clf__lane_step(lane));
     CLF__TRY(stream_lines(lane));
-    return finish_lines(engine, lane);
+    CLF__TRY(finish_lines(engine, lane));
+    clf__lane_rest(lane);
+    return CLF_OK;
 }
 
 /* Returns a unit under search of a lane that has failed. */

@@ -18,11 +18,17 @@ void clf__lane_show(struct clf__lane *lane)
     };
 }
 
+static int is_pipelined(const struct clf__lane *lane)
+{
+    return clf__caps_pipelined_steps(clf__device_caps(lane->model->transformer->device)) > 1;
+}
+
 static clf_status make_search(struct clf__lane *lane)
 {
     size_t lines = (size_t)lane->max_lines;
     struct clf__search_limits limits = lane->capacity.search;
     limits.slots = lane->max_lines;
+    limits.ahead = is_pipelined(lane);
     CLF__TRY(clf__allocate(&lane->units, lines, sizeof *lane->units));
     CLF__TRY(clf__allocate(&lane->chosen, lines, sizeof *lane->chosen));
     CLF__TRY(clf__allocate(&lane->slots, lines, sizeof *lane->slots));
@@ -39,6 +45,7 @@ static clf_status make_session(struct clf__lane *lane)
 {
     struct clf__session_limits limits =
         clf__capacity_limits(&lane->capacity, lane->max_lines, lane->batch_tokens, lane->source_length);
+    limits.pipelined = is_pipelined(lane);
     clf_status status = make_search(lane);
     if (status == CLF_OK) {
         status = clf__session_create(&lane->session, lane->model->transformer, &limits);
@@ -220,21 +227,48 @@ clf_status clf__lane_add(struct clf__lane *lane, int count)
     return CLF_OK;
 }
 
+/* Enqueues a step unless it was enqueued ahead, then the step after it if possible, and waits for the results
+ * of the first one. Sets *is_void as clf__session_finish() does. */
+static clf_status run_step(struct clf__lane *lane, struct clf__step *step, int *is_void)
+{
+    if (!step->is_ahead) {
+        clf__session_drop(lane->session); /* a step ahead whose lines have all left */
+        CLF__TRY(clf__session_enqueue(lane->session, step));
+    }
+    if (clf__session_can_enqueue(lane->session)) {
+        struct clf__step *ahead = clf__search_prepare_ahead(lane->search);
+        CLF__TRY(ahead != NULL ? clf__session_enqueue(lane->session, ahead) : CLF_OK);
+    }
+    return clf__session_finish(lane->session, step, is_void);
+}
+
 clf_status clf__lane_step(struct clf__lane *lane)
 {
     double start = clf__seconds();
     struct clf__step *step = clf__search_prepare(lane->search);
     double prepared = clf__seconds(), decoded = prepared;
     if (step->rows > 0) {
-        CLF__TRY(clf__session_step(lane->session, step));
+        int is_void;
+        CLF__TRY(run_step(lane, step, &is_void));
         decoded = clf__seconds();
         lane->times.decode += decoded - prepared;
+        if (is_void) {
+            clf__search_withdraw(lane->search);
+            return CLF_OK;
+        }
         lane->times.steps++;
         lane->times.step_rows += step->rows;
     }
     clf__search_advance(lane->search);
     lane->times.search += prepared - start + clf__seconds() - decoded;
     return CLF_OK;
+}
+
+void clf__lane_rest(struct clf__lane *lane)
+{
+    if (lane->searched == 0 && lane->session != NULL) {
+        clf__session_drop(lane->session);
+    }
 }
 
 /* Returns whether a hypothesis is final: first tokens of alternatives are not, because their search
@@ -302,6 +336,7 @@ void clf__lane_clear(struct clf__lane *lane)
         lane->units[slot] = NULL;
     }
     if (lane->session != NULL) {
+        clf__session_drop(lane->session);
         clf__session_release_all(lane->session);
     }
     clf__windows_clear(&lane->windows);

@@ -94,8 +94,10 @@ void clf__lane_unreserve(struct clf__lane *lane, int slot);
  * `slots`. */
 clf_status clf__lane_add(struct clf__lane *lane, int count);
 
-/* Runs one step of all active lines. */
+/* Runs one step of all active lines, and, on a device with pipelined steps, enqueues the next one. */
 clf_status clf__lane_step(struct clf__lane *lane);
+/* Waits for an enqueued step if the lane has no active lines. */
+void clf__lane_rest(struct clf__lane *lane);
 
 /* Takes a finished line from the search, with its result filled; *out is NULL if there is none. On failure,
  * *out is the line that failed. */

@@ -148,6 +148,25 @@ static void test_open_device(void **state)
     clf_device_close(device);
 }
 
+/* Steps are pipelined with GPU kernels, unless the tuning or the environment says otherwise. */
+static void test_pipelined_steps(void **state)
+{
+    (void)state;
+    struct clf__listed_device card = make_card();
+    struct clf__caps caps;
+    choose(&caps, &card, "");
+    for (int tuned = 0; tuned <= 2; tuned++) {
+        caps.tuning.values[CLF__TUNABLE_PIPELINED_STEPS] = tuned;
+        caps.variant = CLF_VARIANT_GPU;
+        assert_int_equal(clf__caps_pipelined_steps(&caps), tuned == 1 ? 1 : 2);
+        caps.variant = CLF_VARIANT_CPU;
+        assert_int_equal(clf__caps_pipelined_steps(&caps), tuned == 2 ? 2 : 1);
+    }
+    choose(&caps, &card, "pipeline");
+    caps.tuning.values[CLF__TUNABLE_PIPELINED_STEPS] = 2;
+    assert_int_equal(clf__caps_pipelined_steps(&caps), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +175,7 @@ int main(void)
         cmocka_unit_test_teardown(test_free_bytes, support_teardown),
         cmocka_unit_test_teardown(test_emulated_dot_products, support_teardown),
         cmocka_unit_test_teardown(test_open_device, support_teardown),
+        cmocka_unit_test_teardown(test_pipelined_steps, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -230,6 +230,8 @@ static void test_wrong_calls(void **state)
     assert_refused(result, 2, "cpu_gruops: unknown setting");
     result = run_clformer(NULL, "tune instructions"); /* one precision's choice would apply to all */
     assert_refused(result, 2, "instructions: unknown setting");
+    result = run_clformer(NULL, "tune pipelined_steps"); /* concerns the host */
+    assert_refused(result, 2, "pipelined_steps: unknown setting");
     result = run_clformer(NULL, "tune --variant cpu attention variant");
     assert_refused(result, 2, "variant: fixed by --variant; remove the flag or the name");
     result = run_clformer(NULL, "tune --gemm native gemm");

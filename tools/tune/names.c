@@ -25,11 +25,12 @@ static const char example[] = "\nExample:\n"
                               "  $ clformer tune -m base --precision int8 --again step_rows_int8\n"
                               "  $ clformer devices          # shows whether a device is tuned\n";
 
-/* All parameters except the instruction level: the fastest level depends on the precision, which is not known
- * when a device is opened. A tuning file may still contain the level. */
+/* All parameters except two, which a tuning file may still contain: the fastest instruction level depends on
+ * the precision, which is not known when a device is opened, and the effect of pipelined steps on the work of
+ * the host. */
 static int is_tuned(enum clf__tunable tunable)
 {
-    return tunable != CLF__TUNABLE_INSTRUCTIONS;
+    return tunable != CLF__TUNABLE_INSTRUCTIONS && tunable != CLF__TUNABLE_PIPELINED_STEPS;
 }
 
 int tune_is_wanted(const struct flags *flags, enum clf__tunable tunable)

@@ -112,6 +112,15 @@ const struct clf__caps *clf__device_caps(const struct clf_device *device)
     return &device->caps;
 }
 
+int clf__caps_pipelined_steps(const struct clf__caps *caps)
+{
+    int tuned = caps->tuning.values[CLF__TUNABLE_PIPELINED_STEPS];
+    if ((caps->without & CLF__WITHOUT_PIPELINE) != 0) {
+        return 1;
+    }
+    return tuned > 0 ? tuned : caps->variant == CLF_VARIANT_GPU ? 2 : 1;
+}
+
 void clf__device_set_tunable(struct clf_device *device, enum clf__tunable tunable, int value)
 {
     device->caps.tuning.values[tunable] = value;

@@ -43,6 +43,9 @@ const struct clf__caps *clf__device_caps(const struct clf_device *device);
 int clf__caps_have_matrix(const struct clf__caps *caps);
 int clf__caps_use_matrix(const struct clf__caps *caps, enum clf__precision precision);
 
+/* Returns the maximum number of decoding steps that are enqueued at the same time: 1 or 2. */
+int clf__caps_pipelined_steps(const struct clf__caps *caps);
+
 /* Changes a numeric tunable (not a choice) of an open device, for benchmarks. */
 void clf__device_set_tunable(struct clf_device *device, enum clf__tunable tunable, int value);
 

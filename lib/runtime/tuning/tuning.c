@@ -44,6 +44,8 @@ const struct clf__tunable_info clf__tunables[CLF__TUNABLE_COUNT] = {
     {"row_major_rows", NULL, NULL, 32, 0, 1024, {0, 8, 16, 32, 64, 128}, 6},
     /* The default of --batch-tokens for the GPU variant; 0: depends on the number of compute units. */
     {"batch_tokens", NULL, NULL, 0, 0, 1 << 20, {0, 2048, 4096, 8192, 65536, 131072}, 6},
+    /* Decoding steps that are enqueued at the same time; 0: 2 for the GPU variant, 1 for the CPU variant. */
+    {"pipelined_steps", NULL, NULL, 0, 0, 2, {0, 1, 2}, 3},
     /* GEMM of the GPU variant: up to this many rows, the kernel for few rows is used even if there are
      * many tiles. */
     SKINNY_ROWS("fp32"), SKINNY_ROWS("fp16"), SKINNY_ROWS("bf16"), SKINNY_ROWS("int8"),

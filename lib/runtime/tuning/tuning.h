@@ -20,6 +20,7 @@ enum clf__tunable {
     CLF__TUNABLE_CPU_OPERAND,
     CLF__TUNABLE_ROW_MAJOR_ROWS,
     CLF__TUNABLE_BATCH_TOKENS,
+    CLF__TUNABLE_PIPELINED_STEPS,
     CLF__TUNABLE_SKINNY_ROWS,                                            /* + precision */
     CLF__TUNABLE_STEP_ROWS = CLF__TUNABLE_SKINNY_ROWS + CLF__PRECISIONS, /* + precision */
     CLF__TUNABLE_COUNT = CLF__TUNABLE_STEP_ROWS + CLF__PRECISIONS
