@@ -1,13 +1,13 @@
 """Shared parts of the tests of the Python package."""
 
 import os
-import struct
 import subprocess
 import sys
 import textwrap
 import wave
 from pathlib import Path
 
+import numpy
 import pytest
 
 import clformer
@@ -50,7 +50,8 @@ def write_wave(path, seconds=2, rate=16000):
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(rate)
-        file.writeframes(b"".join(struct.pack("<h", (i * i // 500 * 37) % 8000 - 4000) for i in range(seconds * rate)))
+        time = numpy.arange(seconds * rate)
+        file.writeframes((time * time // 500 * 37 % 8000 - 4000).astype("<i2").tobytes())
 
 
 def run_python(code, *arguments, **options):
