@@ -7,6 +7,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tarfile
 import urllib.request
 from importlib.metadata import files, metadata
 
@@ -42,6 +43,40 @@ def test_readme(tmp_path, monkeypatch, capsys):
     names["translator"].close()
     names["transcriber"].close()
     assert "I'm a student." in capsys.readouterr().out
+
+
+def test_examples(tmp_path):
+    examples = ROOT / "tools/python/examples"
+    write_wave(tmp_path / "talk.wav", 2)
+    runs = {
+        "translate.py": ([MODEL], "Je suis étudiant\n", "I'm a student.\n"),
+        "many_requests.py": ([MODEL, "Je suis étudiant", "Je suis étudiant"], None, "I'm a student.\nI'm a student.\n"),
+        "subtitles.py": ([WHISPER, str(tmp_path / "talk.wav")], None, ""),
+    }
+    assert set(runs) == {path.name for path in examples.glob("*.py")}
+    for name, (words, lines, expected) in runs.items():
+        if name == "subtitles.py" and SMALL:
+            continue  # beam search at all temperatures
+        done = subprocess.run([sys.executable, examples / name, *words], input=lines, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, expected), done.stderr
+    assert SMALL or " --> " in (tmp_path / "talk.srt").read_text()
+
+
+def test_source_archive(tmp_path):
+    """The archive contains all sources, and CMake configures them."""
+    folder = ROOT / "tools/python"
+    code = f"import sys; sys.path.insert(0, '.'); import backend; backend.build_sdist({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-B", "-c", code], cwd=folder, check=True, capture_output=True)
+    with tarfile.open(tmp_path / f"clformer-{clformer.__version__}.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    unpacked = tmp_path / f"clformer-{clformer.__version__}"
+    for name in ("lib", "cl", "include"):
+        for path in (ROOT / name).rglob("*"):
+            assert (unpacked / "source" / path.relative_to(ROOT)).exists()
+    assert (unpacked / "clformer/py.typed").exists()
+    words = ["cmake", "-S", unpacked / "source", "-B", tmp_path / "build", "-DCLF_PYTHON=ON", "-DCLF_TESTS=OFF", "-DCLF_MPI=OFF"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_documentation():

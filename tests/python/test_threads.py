@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import clformer
-from conftest import MODEL, SMALL, WHISPER, run_python
+from conftest import CONFIG, MODEL, SMALL, WHISPER, run_python
 
 
 def test_many_threads(translator, french):
@@ -127,11 +127,21 @@ INTERRUPTED = {
         print("ready", flush=True)
         list(parts)
     """,
+    "train": f"""
+        print("ready", flush=True)
+        clformer.train("model", train=["a.txt", "b.txt"], tokens=True, batch_tokens=60, max_updates=1000000,
+                       config={CONFIG!r})
+    """,
+    "load": f"""
+        print("ready", flush=True)
+        while True:
+            clformer.Translator({MODEL!r}).close()
+    """,
 }
 
 
 @pytest.mark.parametrize("name", list(INTERRUPTED))
-def test_interrupt(name):
+def test_interrupt(name, digits):
     code = f"import clformer\ntry:\n{textwrap.indent(textwrap.dedent(INTERRUPTED[name]), '    ')}\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "ready\n"
@@ -139,7 +149,7 @@ def test_interrupt(name):
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
-        assert time.monotonic() - start < (3 if SMALL else 1)  # other tests run at the same time in the short tier
+        assert time.monotonic() - start < 2  # on an idle machine less than one second
         assert process.wait(60) == 0
 
 

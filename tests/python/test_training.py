@@ -25,6 +25,11 @@ def test_train(digits):
         assert isinstance(translator.translate("1 2 3", tokens=True), str)
 
 
+def fail_at_the_end(event):
+    if isinstance(event, clformer.TrainValidation):
+        raise ZeroDivisionError("the last")
+
+
 def test_callback_ends_the_run(digits):
     def stop(event):
         if isinstance(event, clformer.TrainUpdate) and event.update == 2:
@@ -32,6 +37,8 @@ def test_callback_ends_the_run(digits):
 
     with pytest.raises(ZeroDivisionError, match="enough"):
         clformer.train("model", **OPTIONS, max_updates=8, callback=stop)
+    with pytest.raises(ZeroDivisionError, match="the last"):
+        clformer.train("other", **OPTIONS, max_updates=1, callback=fail_at_the_end)
     run = clformer.train("model", **OPTIONS, max_updates=8)
     assert run.start.first_update == 3 and run.updates[-1].update == 8
 

@@ -19,6 +19,7 @@ def build_sdist(sdist_directory, config_settings=None):
     with tempfile.TemporaryDirectory() as temporary:
         stage = Path(temporary) / "clformer"
         shutil.copytree(folder, stage, ignore=shutil.ignore_patterns("source", "__pycache__", "*.egg-info"))
+        (stage / "source").mkdir()
         for name in SOURCES:
             if (root / name).is_dir():
                 shutil.copytree(root / name, stage / "source" / name, ignore=LEFT_OUT)

@@ -136,8 +136,10 @@ def run(call: Callable[[], T], flag: Flag = _loading) -> T:
             state["abandoned"] = True
         if state["begun"]:
             flag.set()
+            _loading.set()
             over.wait()
             flag.set(False)
+            _loading.set(False)
         raise
     if errors:
         raise errors[0]

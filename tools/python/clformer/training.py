@@ -13,7 +13,7 @@ from . import _c
 from ._engine import open_devices
 from ._library import Flag, PathLike, check, encode, encode_path, field_type, lib, poll_hook, run, text
 from ._page import escape, fill, frame, to_json
-from .errors import ArgumentError
+from .errors import ArgumentError, InterruptedError
 
 Value = Union[str, int, float, bool, "os.PathLike[str]"]
 # Properties of the page that an update does not have; see tools/train/page.c.
@@ -236,25 +236,30 @@ def train(output: PathLike, *, device: Optional[str] = None, recipe: Optional[Pa
         setattr(hooks, name, field_type(hooks, name)(report(kind)))
     hooks.interrupted = poll_hook(field_type(hooks, "interrupted"))
     hooks.payload = flag.payload
-    devices, count = None, 0
+
+    def work() -> None:
+        devices, count = None, 0
+        try:
+            check(lib.clf_recipe_create(ctypes.byref(handle)))
+            if recipe is not None:
+                check(lib.clf_recipe_load(handle, encode_path(recipe, "recipe")), recipe)
+            set_options(handle, options)
+            devices, count = open_devices(device)
+            if count != 1:
+                raise ArgumentError(f"device: names {count} devices; training uses one")
+            check(lib.clf_train(devices[0], handle, path, hooks))
+        finally:
+            if devices is not None:
+                lib.clf_devices_close(devices, count)
+            lib.clf_recipe_free(handle)
+
     try:
-        check(lib.clf_recipe_create(ctypes.byref(handle)))
-        if recipe is not None:
-            check(lib.clf_recipe_load(handle, encode_path(recipe, "recipe")), recipe)
-        set_options(handle, options)
-        devices, count = open_devices(device)
-        if count != 1:
-            raise ArgumentError(f"device: names {count} devices; training uses one")
-        first = devices[0]
-        run(lambda: check(lib.clf_train(first, handle, path, hooks)), flag)
-    except Exception:
-        if errors:
-            raise errors[0]
-        raise
-    finally:
-        if devices is not None:
-            lib.clf_devices_close(devices, count)
-        lib.clf_recipe_free(handle)
+        run(work, flag)
+    except InterruptedError:
+        if not errors:
+            raise
+    if errors:
+        raise errors[0]
     return result
 
 
