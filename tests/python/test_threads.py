@@ -1,6 +1,8 @@
 """Threads, asyncio, Ctrl-C, forked processes, and memory."""
 
 import asyncio
+import gc
+import itertools
 import os
 import signal
 import subprocess
@@ -21,6 +23,64 @@ def test_many_threads(translator, french):
     expected = [str(x) for x in translator.translate_batch(lines, beam=1)]
     with ThreadPoolExecutor(16) as pool:
         assert list(pool.map(lambda line: translator.translate(line, beam=1), lines)) == expected
+
+
+def test_all_calls_at_a_time(translator, french):
+    """16 threads make different calls; every result is that of one thread."""
+    lines = french[:16]
+    expected = [str(x) for x in translator.translate_batch(lines, beam=1)]
+    score = translator.score(lines[0], expected[0]).log_probability
+    weights = translator.attention(lines[1], expected[1]).cross
+    end = time.monotonic() + (2 if SMALL else 300)
+
+    def translate(i):
+        assert translator.translate(lines[i], beam=1) == expected[i]
+
+    def stream(i):
+        assert "".join(translator.stream(lines[i])) == expected[i]
+
+    def stop_early(i):
+        next(translator.stream(lines[i]))
+
+    def other_options(i):
+        assert translator.translate(lines[i], beam=1, max_length=2 + next(counter) % 40) is not None
+
+    def run_tasks(i):
+        async def main():
+            task = asyncio.create_task(translator.translate_batch_async(lines))
+            found = await asyncio.gather(*(translator.translate_async(line, beam=1) for line in lines))
+            task.cancel()
+            return found
+
+        assert asyncio.run(main()) == expected
+
+    def others(i):
+        assert translator.score(lines[0], expected[0]).log_probability == pytest.approx(score, abs=1e-4)
+        assert translator.attention(lines[1], expected[1]).cross == pytest.approx(weights, abs=1e-5)
+
+    counter = itertools.count()
+    calls = [translate, stream, stop_early, other_options, run_tasks, others]
+
+    def work(i):
+        count = 0
+        while time.monotonic() < end:
+            calls[(i + count) % len(calls)](i)
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(16) as pool:
+        assert min(pool.map(work, range(16))) > 0
+    assert wait_until_idle(translator)
+
+
+def wait_until_idle(translator):
+    """Waits for the callbacks of cancelled jobs. Returns whether all jobs were freed."""
+    for _ in range(200):
+        gc.collect()
+        if not translator._engine.jobs and translator._engine.users == 0:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_the_lock_of_python_is_free(translator, french):
@@ -66,7 +126,7 @@ def test_cancelled_task(translator, french):
         return time.monotonic() - start
 
     assert asyncio.run(main()) < 5
-    assert not translator._engine.jobs and translator._engine.users == 0
+    assert wait_until_idle(translator)
 
 
 def test_closed_during_a_call(french):
