@@ -74,8 +74,8 @@ def test_source_archive(tmp_path):
         for path in (ROOT / name).rglob("*"):
             assert (unpacked / "source" / path.relative_to(ROOT)).exists()
     assert (unpacked / "clformer/py.typed").exists()
-    words = ["cmake", "-S", unpacked / "source", "-B", tmp_path / "build", "-DCLF_PYTHON=ON", "-DCLF_TESTS=OFF", "-DCLF_MPI=OFF"]
-    done = subprocess.run(words, capture_output=True, text=True)
+    flags = ["-DCLF_PYTHON=ON", "-DCLF_TESTS=OFF", "-DCLF_MPI=OFF"]
+    done = subprocess.run(["cmake", "-S", unpacked / "source", "-B", tmp_path / "build", *flags], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -95,9 +95,11 @@ def test_types():
         pytest.skip("takes seconds")
     for version in ("3.11", "3.13"):
         words = [sys.executable, "-m", "mypy", "--strict", "--python-version", version, "--cache-dir",
-                 os.path.join(sys.prefix, "mypy"), "-p", "clformer"]
-        done = subprocess.run(words, capture_output=True, text=True, cwd="/")
-        assert done.returncode == 0, done.stdout
+                 os.path.join(sys.prefix, "mypy")]
+        examples = (ROOT / "tools/python/examples").glob("*.py")
+        for checked in (["-p", "clformer"], [str(path) for path in examples]):
+            done = subprocess.run([*words, *checked], capture_output=True, text=True, cwd="/")
+            assert done.returncode == 0, done.stdout
 
 
 def test_version_and_files():

@@ -202,7 +202,8 @@ INTERRUPTED = {
 
 @pytest.mark.parametrize("name", list(INTERRUPTED))
 def test_interrupt(name, digits):
-    code = f"import clformer\ntry:\n{textwrap.indent(textwrap.dedent(INTERRUPTED[name]), '    ')}\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    work = textwrap.indent(textwrap.dedent(INTERRUPTED[name]), "    ")
+    code = f"import clformer\ntry:\n{work}\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.3)

@@ -103,8 +103,8 @@ def write(headers, file):
     print("# mypy: disable-error-code=misc", file=file)
     print("from __future__ import annotations\n", file=file)
     print("import ctypes\nfrom ctypes import (  # noqa: F401", file=file)
-    print("    CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32,", file=file)
-    print("    c_uint64, c_void_p,\n)\nfrom typing import Any, Dict, Optional\n", file=file)
+    print("    CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t,", file=file)
+    print("    c_uint32, c_uint64, c_void_p,\n)\nfrom typing import Any, Dict, Optional\n", file=file)
     for name, values in headers.enums.items():
         print(f"{name} = {values}", file=file)
     for name, value in headers.constants.items():
@@ -121,7 +121,8 @@ def write(headers, file):
     enums = {name: {field: enum for field, _, enum in headers.fields(name) if enum} for name in headers.structs}
     parts = (f'"{name}": {{{", ".join(f"{chr(34)}{k}{chr(34)}: {v}" for k, v in found.items())}}}'
              for name, found in enums.items() if found)
-    print(f"\n# The enum of each field that has one.\nENUMS: Dict[str, Dict[str, Dict[str, int]]] = {{{', '.join(parts)}}}", file=file)
+    print("\n# The enum of each field that has one.", file=file)
+    print(f"ENUMS: Dict[str, Dict[str, Dict[str, int]]] = {{{', '.join(parts)}}}", file=file)
     print("\n# The result and the parameters of each function.\nFUNCTIONS: Dict[str, Any] = {", file=file)
     for name, signature in headers.functions.items():
         print(f'    "{name}": {signature},', file=file)

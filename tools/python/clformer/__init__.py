@@ -11,13 +11,21 @@ from .command import Server, bench, serve
 from .devices import Device, devices
 from .errors import (
     ArgumentError, ClosedError, CommandError, DeviceError, DeviceMemoryError, Error, FileError, ForkError, FormatError,
-    HostMemoryError, InterruptedError, LineWarning, MissingDeviceError, MissingFileError, NetworkError, TextError,
+    HostMemoryError, CancelledError, LineWarning, MissingDeviceError, MissingFileError, NetworkError, TextError,
     UnsupportedError,
 )
+from .options import TranscribeOptions, TranslateOptions
 from .results import Hypothesis, Score, Translation
 from .training import TrainRun, TrainSample, TrainStart, TrainUpdate, TrainValidation, train
 from .transcriber import Segment, Transcriber, Transcription, Word
 from .translator import Translator
 
 __version__: str = _lib.clf_version().decode()
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [
+    "ArgumentError", "Attention", "CancelledError", "ClosedError", "CommandError", "Device", "DeviceError",
+    "DeviceMemoryError", "Error", "FileError", "ForkError", "FormatError", "HostMemoryError", "Hypothesis",
+    "LineWarning", "MissingDeviceError", "MissingFileError", "NetworkError", "Score", "Segment", "Server", "TextError",
+    "TrainRun", "TrainSample", "TrainStart", "TrainUpdate", "TrainValidation", "TranscribeOptions", "Transcriber",
+    "Transcription", "TranslateOptions", "Translation", "Translator", "UnsupportedError", "Word", "bench", "devices",
+    "serve", "train",
+]

@@ -13,7 +13,7 @@ from . import _c
 from ._library import (
     PathLike, check, check_process, choose, encode, encode_path, field_type, lib, logger, run, use_opencl,
 )
-from .errors import ClosedError, InterruptedError
+from .errors import ClosedError, CancelledError
 from .options import key_of, translate_options
 
 T = TypeVar("T")
@@ -213,7 +213,7 @@ class Job(Generic[T]):
             while not is_over.value:
                 check(lib.clf_job_wait(ctypes.byref(is_over), self.handle, 200))
             return self.take(self)
-        except InterruptedError:
+        except CancelledError:
             self.raise_closed()
             raise
         finally:
@@ -237,7 +237,7 @@ class Job(Generic[T]):
             self.finished(self)
 
     def outcome(self) -> T:
-        if isinstance(self.error, InterruptedError):
+        if isinstance(self.error, CancelledError):
             self.raise_closed()
         if self.error is not None:
             raise self.error

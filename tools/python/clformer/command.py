@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+import threading
+import weakref
+from typing import IO, Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._library import FOLDER, PathLike
+from ._library import FOLDER, PathLike, logger
 from .errors import CommandError
 
 COMMAND = str(FOLDER / "bin" / "clformer")
@@ -48,22 +50,44 @@ def last_line(errors: str) -> str:
     return lines[-1].removeprefix("clformer: ")
 
 
+def read_address(errors: IO[str]) -> str:
+    """Reads the first messages of a server. Returns its address; raises CommandError if it ends before."""
+    seen = ""
+    for line in errors:
+        seen += line
+        if line.startswith("clformer: serving ") and " at " in line:
+            return line.rsplit(" at ", 1)[1].strip()
+    raise CommandError(last_line(seen))
+
+
+def log_lines(errors: IO[str]) -> None:
+    with errors:
+        for line in errors:
+            logger.info("%s", line.rstrip().removeprefix("clformer: "))
+
+
+def stop(process: "subprocess.Popen[str]") -> None:
+    process.terminate()
+    process.wait()
+
+
 class Server:
-    """A running `clformer serve`. url: its address, such as http://127.0.0.1:5000."""
+    """A running `clformer serve`, which ends with this object. Its messages go to the logger "clformer".
+
+    url: its address, such as http://127.0.0.1:5000.
+    """
 
     def __init__(self, words: List[str]) -> None:
         self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        seen: List[str] = []
-        self.url = ""
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            seen.append(line)
-            if line.startswith("clformer: serving ") and " at " in line:
-                self.url = line.rsplit(" at ", 1)[1].strip()
-                break
-        if not self.url:
-            self._process.wait()
-            raise CommandError(last_line("".join(seen)))
+        self._finalizer = weakref.finalize(self, stop, self._process)
+        errors = self._process.stderr
+        assert errors is not None
+        try:
+            self.url = read_address(errors)
+        except BaseException:
+            self.close()
+            raise
+        threading.Thread(target=log_lines, args=(errors,), name="clformer", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -76,8 +100,7 @@ class Server:
 
     def close(self) -> None:
         """Stops the server after its running requests."""
-        self._process.terminate()
-        self._process.wait()
+        self._finalizer()
 
     def __enter__(self) -> "Server":
         return self

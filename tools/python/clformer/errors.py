@@ -49,8 +49,8 @@ class UnsupportedError(Error, NotImplementedError):
     """The model or the request is not supported."""
 
 
-class InterruptedError(Error):
-    """The operation was interrupted, for example because its object was closed."""
+class CancelledError(Error):
+    """The operation was cancelled."""
 
 
 class NetworkError(Error, ConnectionError):
@@ -85,6 +85,6 @@ BY_STATUS: Dict[str, Type[Error]] = {
     "CLF_DEVICE_MEMORY": DeviceMemoryError,
     "CLF_BUILD": DeviceError,
     "CLF_UNSUPPORTED": UnsupportedError,
-    "CLF_INTERRUPTED": InterruptedError,
+    "CLF_INTERRUPTED": CancelledError,
     "CLF_NETWORK": NetworkError,
 }

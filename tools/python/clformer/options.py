@@ -21,8 +21,33 @@ Token = Union[int, str]
 
 
 class TranslateOptions(TypedDict, total=False):
-    """Options of `clformer translate`; a missing option is the model's own value. `clformer translate --help`
-    describes them."""
+    """Options of `clformer translate`; a missing option is the model's own value.
+
+    Search: beam (beam size; 1 is greedy search), n_best (translations per line), beam_groups and diversity_penalty (diverse
+    beam search), alternatives (translations that differ in the first token), early_stopping ("false", "true", "never",
+    "all" or "shrink": when a beam search ends).
+
+    Scores: length_rule ("huggingface", "gnmt", "none" or "including-start") and length_penalty (the score is divided by a
+    function of the length and this exponent), length_decay (number of tokens, factor), coverage_penalty (weight),
+    renormalize (recompute log-softmax without the banned tokens).
+
+    Length, in generated tokens including the end token: min_length, max_length, max_length_factor (maximum length as a
+    multiple of the source length).
+
+    Tokens, as text or id: forced_first, forced_last (None: none), suppress (tokens that are never generated). Also
+    no_repeat_ngram_size and encoder_no_repeat_ngram_size (tokens; 0: off), repetition_penalty and
+    encoder_repetition_penalty (factors; 1: off), shortlist (path of a lexical shortlist, or "none").
+
+    Sampling: sample, and with it seed, temperature (above 0), top_k (tokens; 0: all), top_p, min_p, typical_p, epsilon and
+    eta (probabilities from 0 to 1).
+
+    Text: source_language and target_language (codes of the model, or short codes), task (a task of the model),
+    split_sentences (translate each sentence separately), tokens (lines are subword tokens separated by white space),
+    replace_unknown (replace unknown tokens by the source token with the highest attention), alignments and
+    alignment_layer (a decoder layer, from 1), priority ("interactive", or "bulk", which waits for interactive lines).
+
+    `clformer translate --help` and include/clformer/README.md explain them in detail.
+    """
 
     beam: int
     beam_groups: int
@@ -71,7 +96,25 @@ class TranslateOptions(TypedDict, total=False):
 
 
 class TranscribeOptions(TypedDict, total=False):
-    """Options of `clformer transcribe`; `clformer transcribe --help` describes them."""
+    """Options of `clformer transcribe`; a missing option is that of openai/whisper's command.
+
+    Task: language (code or English name; None: detected from the first 30 s), task ("transcribe", or "translate" into
+    English), clip (start, end, start, end, ... in seconds: only these parts), timestamps ("none", "segment" or "word"),
+    word_timestamps, prepend_punctuations, append_punctuations, hallucination_silence_threshold (seconds; with word
+    timestamps, segments that look like hallucinations between longer silences are removed).
+
+    Prompts: initial_prompt (of the first window), carry_initial_prompt (in every window), prefix (text that every window
+    begins with), hotwords (words that are likely to occur), condition_on_previous.
+
+    Search: beam, patience (factor), length_penalty (exponent from 0 to 1), temperature (one, or several that are tried in
+    order until a window meets the thresholds), temperature_increment_on_fallback, best_of (samples per window at
+    temperatures above 0), seed, suppress_tokens (ids; -1: all non-speech symbols).
+
+    Thresholds, None for none: compression_ratio_threshold, log_probability_threshold, no_speech_threshold (probability),
+    max_initial_timestamp (seconds).
+
+    `clformer transcribe --help` explains them in detail.
+    """
 
     language: Union[str, None]
     task: str

@@ -13,7 +13,7 @@ from . import _c
 from ._engine import open_devices
 from ._library import Flag, PathLike, check, encode, encode_path, field_type, lib, poll_hook, run, text
 from ._page import escape, fill, frame, to_json
-from .errors import ArgumentError, InterruptedError
+from .errors import ArgumentError, CancelledError
 
 Value = Union[str, int, float, bool, "os.PathLike[str]"]
 # Properties of the page that an update does not have; see tools/train/page.c.
@@ -255,7 +255,7 @@ def train(output: PathLike, *, device: Optional[str] = None, recipe: Optional[Pa
 
     try:
         run(work, flag)
-    except InterruptedError:
+    except CancelledError:
         if not errors:
             raise
     if errors:

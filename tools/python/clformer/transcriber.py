@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _c
 from ._engine import Model
 from ._library import Flag, PathLike, check, check_process, choose, encode_path, field_type, lib, poll_hook, run, text
-from .errors import ArgumentError, ClosedError, Error, FormatError, InterruptedError, UnsupportedError
+from .errors import ArgumentError, ClosedError, Error, FormatError, CancelledError, UnsupportedError
 from .options import TranscribeOptions, transcribe_options
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class Transcription:
         self._is_over = True
         self._thread.join()
         if isinstance(part, BaseException):
-            if isinstance(part, InterruptedError) and self._owner._is_closed:
+            if isinstance(part, CancelledError) and self._owner._is_closed:
                 raise ClosedError("the transcriber was closed during the call")
             raise part
         self.language = text(self._transcript.contents.language)
@@ -249,7 +249,7 @@ class Transcriber:
 
     model: path of a Whisper folder of Hugging Face or faster-whisper, or of an OpenAI model.
     device, precision: as for Translator; one device.
-    options: defaults for the options of all calls.
+    options: defaults for the options of all calls, see TranscribeOptions.
 
     >>> transcriber = Transcriber(whisper, beam=1)
     >>> for segment in transcriber.transcribe("talk.wav", temperature=[0], word_timestamps=True):

@@ -99,7 +99,7 @@ class Translator:
         "gpu*", share the lines. None: $CLFORMER_DEVICE, or else the default device.
     precision: "fp32", "fp16", "bf16" or "int8"; None: the precision of a converted model, else fp32.
     batch_tokens: maximum number of source tokens in a batch; 0: chosen for the device and the model.
-    options: defaults for the options of all calls.
+    options: defaults for the options of all calls, see TranslateOptions.
 
     >>> with Translator(model) as translator:
     ...     translator.translate("Je suis étudiant")
@@ -324,5 +324,7 @@ class Translator:
 
     def _about(self) -> str:
         info = lib.clf_model_describe(self._engine.model.first).contents
-        return (f"{os.path.basename(text(info.folder).rstrip('/'))} ({text(info.architecture)}), {info.encoder_layers} encoder and {info.decoder_layers} "
-                f"decoder layers of {info.encoder_heads} and {info.decoder_heads} heads, clformer {text(lib.clf_version())}")
+        name = os.path.basename(text(info.folder).rstrip("/"))
+        layers = f"{info.encoder_layers} encoder and {info.decoder_layers} decoder layers"
+        heads = f"{info.encoder_heads} and {info.decoder_heads} heads"
+        return f"{name} ({text(info.architecture)}), {layers} of {heads}, clformer {text(lib.clf_version())}"
