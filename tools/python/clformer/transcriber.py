@@ -92,12 +92,15 @@ def decode_by_pyav(source: Any, problem: Error) -> NDArray[numpy.float32]:
         raise type(problem)(f"{problem}; for other formats: pip install clformer[audio]") from None
     try:
         with av.open(source) as container:
-            resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)
-            frames = [new for frame in container.decode(audio=0) for new in resampler.resample(frame)]
+            resampler = av.AudioResampler(format="fltp", rate=RATE)
+            stream = container.streams.best("audio")
+            if stream is None:
+                raise problem
+            frames = [new for frame in container.decode(stream) for new in resampler.resample(frame)]
             frames += resampler.resample(None)
-    except (av.error.FFmpegError, IndexError):
+    except av.error.FFmpegError:
         raise problem from None
-    parts = [frame.to_ndarray()[0] for frame in frames]
+    parts = [frame.to_ndarray().mean(0) for frame in frames]  # the mean of the channels
     samples: NDArray[numpy.float32] = numpy.concatenate(parts or [numpy.zeros(0)]).astype(numpy.float32)
     return samples
 
