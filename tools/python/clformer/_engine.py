@@ -140,6 +140,11 @@ class Engine:
         self.model.free()
 
 
+def is_library_thread() -> bool:
+    """Returns whether this is a thread of the library, such as the callback thread, which must not wait for jobs."""
+    return isinstance(threading.current_thread(), threading._DummyThread)
+
+
 def lines(texts: Sequence[str], name: str) -> Any:
     """Returns texts as an array of clf_line, which refers to their bytes."""
     array = (_c.clf_line * max(len(texts), 1))()
@@ -171,6 +176,7 @@ class Job(Generic[T]):
         self.error: Optional[BaseException] = None
         self.options = options
         self.is_waited = False  # the thread in wait() frees the job
+        self.is_settled = False
 
     def submit(self, sources: Sequence[str], prefixes: Optional[Sequence[str]] = None,
                targets: Optional[Sequence[str]] = None) -> "Job[T]":
@@ -224,11 +230,13 @@ class Job(Generic[T]):
             raise ClosedError("the translator was closed during the call") from None
 
     def cancel(self) -> None:
-        if self.handle:
-            lib.clf_job_cancel(self.handle)
+        with self.engine.changed:  # free() cannot begin
+            if self in self.engine.jobs and self.handle:
+                lib.clf_job_cancel(self.handle)
 
     def settle(self) -> None:
         """Takes the results on the callback thread, and reports them."""
+        self.is_settled = True
         try:
             self.result = self.take(self)
         except BaseException as error:
@@ -244,20 +252,30 @@ class Job(Generic[T]):
         return self.result  # type: ignore[return-value]
 
     def close(self) -> None:
-        """Waits for the callbacks of a cancelled job and frees it."""
-        if self.handle:
-            lib.clf_job_wait(ctypes.byref(ctypes.c_int()), self.handle, -1)
-        self.free()
+        """Frees the job of an engine that closes. A freed job does not call `finished`, so this function does."""
+        if self.free() and self.finished is not None and not self.is_settled:
+            self.error = CancelledError()
+            self.finished(self)
 
-    def free(self) -> None:
-        """Frees the job once; cancels it if it is not over."""
+    def free(self) -> bool:
+        """Frees the job once; cancels it if it is not over. Returns when its callbacks have returned: True, or False for a
+        job that was freed before."""
         with self.engine.changed:
             if self not in self.engine.jobs:
-                return
+                return False
             self.engine.jobs.remove(self)
         lib.clf_job_free(self.handle)
         _jobs.pop(self.key, None)
         self.engine.leave(self.translator)
+        return True
+
+    def discard(self) -> None:
+        """Cancels and frees the job on another thread if free() would wait for its last step, and for its callbacks."""
+        if self.is_settled and not is_library_thread():
+            self.free()
+            return
+        self.cancel()
+        threading.Thread(target=self.free, name="clformer").start()
 
 
 # ---- Hooks of jobs: their payload is the key of the job ----

@@ -16,7 +16,7 @@ from typing import (
 )
 
 from . import _c
-from ._engine import Engine, Job, lines
+from ._engine import Engine, Job, is_library_thread, lines
 from ._library import PathLike, check, lib, run, text
 from .attention import Attention
 from .errors import ArgumentError
@@ -77,7 +77,7 @@ def take_scores(job: "Job[List[Score]]", count: int) -> List[Score]:
 
 def close_engine(engine: Engine) -> None:
     """Closes an engine. A thread of the library, on which the garbage collector may run, cannot close its own engine."""
-    if isinstance(threading.current_thread(), threading._DummyThread):
+    if is_library_thread():
         threading.Thread(target=engine.close).start()
     else:
         engine.close()
@@ -230,7 +230,10 @@ class Translator:
         parts: "asyncio.Queue[Any]" = asyncio.Queue()
 
         def put(part: Any) -> None:
-            loop.call_soon_threadsafe(parts.put_nowait, part)
+            try:
+                loop.call_soon_threadsafe(parts.put_nowait, part)
+            except RuntimeError:  # the loop was closed
+                pass
 
         job = self._submit([line], {"beam": 1, **options}, target_prefix, put, put)
         try:
@@ -240,7 +243,7 @@ class Translator:
                 part = await parts.get()
             only(part.outcome()[0])
         finally:
-            job.free()
+            job.discard()
 
     async def _wait(self, submit: "Callable[[Callable[[Job[T]], None]], Job[T]]") -> T:
         loop = asyncio.get_running_loop()
@@ -258,13 +261,13 @@ class Translator:
             try:
                 loop.call_soon_threadsafe(settle, job)
             except RuntimeError:  # the loop was closed
-                job.free()
+                job.discard()
 
         job = submit(finished)
         try:
             return await future
         except asyncio.CancelledError:
-            job.cancel()
+            job.discard()  # settle() does not run if the loop ends now
             raise
 
     def score(self, source: str, target: str, **options: "Unpack[TranslateOptions]") -> Score:
