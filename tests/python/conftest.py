@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 import clformer
+from clformer.command import COMMAND
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = str(ROOT / "tools/models/fr-en-small")
@@ -52,6 +53,13 @@ def write_wave(path, seconds=2, rate=16000):
         file.setframerate(rate)
         time = numpy.arange(seconds * rate)
         file.writeframes((time * time // 500 * 37 % 8000 - 4000).astype("<i2").tobytes())
+
+
+def flags_of(verb):
+    """Returns the flags of a verb of the command as keyword arguments."""
+    text = subprocess.run([COMMAND, verb, "--help"], capture_output=True, text=True, check=True).stdout
+    return {line.split("--")[1].split()[0].replace("-", "_") for line in text.splitlines()
+            if line.startswith(("      --", "  -")) and "--" in line}
 
 
 def run_python(code, *arguments, **options):

@@ -1,10 +1,12 @@
 """Training."""
 
 import json
+import subprocess
 
 import pytest
 
 import clformer
+from clformer.command import COMMAND
 from conftest import CONFIG
 
 OPTIONS = {"train": ["a.txt", "b.txt"], "valid": ["a.txt", "b.txt"], "tokens": True, "batch_tokens": 60, "config": CONFIG}
@@ -17,12 +19,28 @@ def test_train(digits):
     assert [x.update for x in run.updates] == list(range(1, 9)) and run.updates[0].loss > 0
     assert [x.update for x in run.validations] == [4, 8] and len(run.validations[0].samples) == 3
     assert events == [run.start, *run.updates[:4], run.validations[0], *run.updates[4:], run.validations[1]]
-    page = run.to_html()
-    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
-    assert data["runs"][0]["curves"]["loss"] == pytest.approx([x.loss for x in run.updates])
-    assert data["runs"][0]["best"]["loss"] in (0, 1) and "<iframe" in run._repr_html_()
+    check_page(run)
     with clformer.Translator("model") as translator:
         assert isinstance(translator.translate("1 2 3", tokens=True), str)
+
+
+def check_page(run):
+    """The data of the page are those of `clformer train --html`, except times and the name."""
+    flags = [word for key, value in CONFIG.items() for word in ("--config", f"{key}={value}")]
+    words = ["train", "--train", "a.txt", "b.txt", "--valid", "a.txt", "b.txt", "--tokens", "--batch-tokens", "60", *flags,
+             "--max-updates", "8", "--validate-every", "4", "--quiet", "--html", "page.html", "-o", "same"]
+    subprocess.run([COMMAND, *words], check=True, capture_output=True)
+    pages = [run.to_html(), open("page.html").read()]
+    found, expected = (json.loads(page.split('id="data">')[1].split("</script>")[0])["runs"][0] for page in pages)
+    assert found["start"].keys() | {"time", "device", "ranks"} == expected["start"].keys()
+    for name in ("recipe", "config", "pairs", "device_bytes"):
+        assert found["start"][name] == expected["start"][name]
+    for one in (found, expected):
+        del one["name"], one["start"], one["curves"]["seconds"]
+        for validation in one["validations"]:
+            del validation["checkpoint"]
+    assert found == expected
+    assert run._repr_html_().startswith("<iframe srcdoc=") and "prefers-color-scheme: dark" in pages[0]
 
 
 def fail_at_the_end(event):

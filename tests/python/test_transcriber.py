@@ -9,7 +9,7 @@ import pytest
 
 import clformer
 from clformer.command import COMMAND
-from conftest import MODEL, ROOT, WHISPER, write_wave
+from conftest import MODEL, ROOT, WHISPER, flags_of, write_wave
 
 OPTIONS = {"beam": 1, "temperature": [0], "no_speech_threshold": None}
 
@@ -44,6 +44,13 @@ def test_equals_the_command(transcriber, recording):
         assert [word.word for word in one.words] == [word["word"] for word in other["words"]]
     assert json.loads(found.write("json")) == expected
     assert [segment.id for segment in segments] == list(range(1, len(segments) + 1))
+
+
+def test_every_option():
+    """Every flag of the command that sets an option of the library is a keyword argument."""
+    others = {"help", "model", "device", "variant", "gemm", "attention", "instructions", "precision", "quiet", "verbose",
+              "output", "format", "raw", "batch", "highlight_words", "max_line_width", "max_line_count", "max_words_per_line"}
+    assert flags_of("transcribe") - others == set(clformer.TranscribeOptions.__annotations__)
 
 
 def test_kinds_of_audio(transcriber, recording):

@@ -9,7 +9,7 @@ import pytest
 
 import clformer
 from clformer.command import COMMAND
-from conftest import MODEL, ROOT, SMALL
+from conftest import MODEL, ROOT, SMALL, flags_of
 
 
 def command(*words, lines):
@@ -33,9 +33,7 @@ def test_equals_the_command(translator, french):
 
 def test_every_option(translator):
     """Every flag of the command that sets an option of the library is a keyword argument."""
-    help_text = subprocess.run([COMMAND, "translate", "--help"], capture_output=True, text=True, check=True).stdout
-    flags = {line.split("--")[1].split()[0].replace("-", "_") for line in help_text.splitlines()
-             if line.startswith(("      --", "  -")) and "--" in line}
+    flags = flags_of("translate")
     others = {"help", "model", "device", "variant", "gemm", "attention", "instructions", "precision", "json", "quiet",
               "verbose", "output", "resume", "stream", "no_sample", "batch_tokens", "target_prefix", "target_prefix_file"}
     known = set(clformer.options.TranslateOptions.__annotations__)

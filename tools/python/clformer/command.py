@@ -30,6 +30,14 @@ def flags_of(flags: Mapping[str, Any]) -> List[str]:
     return words
 
 
+def run_command(*words: str) -> str:
+    """Runs the command and returns its output."""
+    done = subprocess.run([COMMAND, *words], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8")
+    if done.returncode != 0:
+        raise CommandError(last_line(done.stderr))
+    return done.stdout
+
+
 def bench(model: Optional[PathLike] = None, *, stage: Optional[str] = None,
           **flags: Union[Value, Sequence[Value]]) -> List[Dict[str, Any]]:
     """Measures the speed of a device with `clformer bench --json` and returns the reported objects.
@@ -38,11 +46,8 @@ def bench(model: Optional[PathLike] = None, *, stage: Optional[str] = None,
     stage: one stage, or None for all, which takes minutes.
     flags: flags of `clformer bench`, such as device="gpu", batch=[1, 8], quick=True.
     """
-    words = [COMMAND, "bench", "--json", "--quiet", *flags_of({"model": model, "stage": stage, **flags})]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise CommandError(last_line(done.stderr))
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    output = run_command("bench", "--json", "--quiet", *flags_of({"model": model, "stage": stage, **flags}))
+    return [json.loads(line) for line in output.splitlines()]
 
 
 def last_line(errors: str) -> str:

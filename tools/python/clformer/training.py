@@ -6,18 +6,18 @@ import ctypes
 import json
 import math
 import os
+import tempfile
 from dataclasses import asdict, dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _c
 from ._engine import open_devices
 from ._library import Flag, PathLike, check, encode, encode_path, field_type, lib, poll_hook, run, text
-from ._page import escape, fill, frame, to_json
+from ._page import frame
+from .command import run_command
 from .errors import ArgumentError, CancelledError
 
 Value = Union[str, int, float, bool, "os.PathLike[str]"]
-# Properties of the page that an update does not have; see tools/train/page.c.
-MOST_POINTS = 1200
 
 
 @dataclass(frozen=True)
@@ -108,67 +108,44 @@ class TrainRun:
     updates: List[TrainUpdate] = field(default_factory=list)
     validations: List[TrainValidation] = field(default_factory=list)
 
+    def write_log(self, path: PathLike) -> None:
+        """Writes the log that `clformer train --log` would write, for `clformer curves`."""
+        validations = {x.update: x for x in self.validations}
+        with open(path, "w", encoding="utf-8") as file:
+            for update in self.updates:
+                line = finite(asdict(update))
+                if update is self.updates[0] and self.start is not None:
+                    line["start"] = {**asdict(self.start), "output": self.output, "clformer": text(lib.clf_version())}
+                    line["start"].update(recipe=self._read("recipe.json"), config=self._read("config.json"))
+                file.write(json.dumps(line) + "\n")
+                validation = validations.get(update.update)
+                if validation is not None:
+                    values = finite(asdict(validation))
+                    values["best"] = values.pop("is_best")
+                    file.write(json.dumps({**finite(asdict(update)), "validation": values}) + "\n")
+
     def to_html(self) -> str:
-        """Returns the training curves as one HTML document."""
-        return fill("train.html", {
-            "TITLE": escape(os.path.basename(self.output)),
-            "DATA": to_json({"clformer": text(lib.clf_version()), "runs": [self._data()]}),
-        })
+        """Returns the page of `clformer curves` as one HTML document."""
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, os.path.basename(self.output))
+            self.write_log(log)
+            return run_command("curves", log, "-o", "-")
 
-    def _data(self) -> Dict[str, Any]:
-        width = -(-len(self.updates) // MOST_POINTS) or 1
-        points = [self.updates[i : i + width] for i in range(0, len(self.updates), width)]
-        curves: Dict[str, List[Optional[float]]] = {name: [] for name in CURVES}
-        for group in points:
-            for name, value in CURVES.items():
-                curves[name].append(finite(value(group)))
-        validations = [{**asdict(x), "best": x.is_best} for x in self.validations]
-        return {
-            "name": os.path.basename(self.output), "start": asdict(self.start) if self.start else None,
-            "validations": [{"update": x["update"], "epoch": x["epoch"], "validation": x} for x in validations],
-            "best": self._bests(), "updates_a_point": width,
-            "skipped": self.updates[-1].skipped if self.updates else 0, "curves": curves,
-        }
-
-    def _bests(self) -> Dict[str, int]:
-        """Returns the index of the best validation by each measure."""
-        bests = {}
-        for name, sign in (("loss", 1), ("perplexity", 1), ("bleu", -1)):
-            found = [(sign * getattr(x, name), i) for i, x in enumerate(self.validations) if getattr(x, name) is not None]
-            if found:
-                bests[name] = min(found)[1]
-        return bests
+    def _read(self, name: str) -> Any:
+        """Returns the content of a JSON file of the model, or None if the run has not written it."""
+        try:
+            with open(os.path.join(self.output, name), encoding="utf-8") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return None
 
     def _repr_html_(self) -> str:
         return frame(self.to_html())
 
 
-def finite(value: float) -> Optional[float]:
-    return value if math.isfinite(value) else None
-
-
-def mean(name: str) -> Callable[[Sequence[TrainUpdate]], float]:
-    def value(group: Sequence[TrainUpdate]) -> float:
-        found = [getattr(x, name) for x in group if math.isfinite(x.loss)]
-        return sum(found) / len(found) if found else math.nan
-
-    return value
-
-
-# The curves of the page: the value of a point from the updates that it represents.
-CURVES: Dict[str, Callable[[Sequence[TrainUpdate]], float]] = {
-    "update": lambda group: group[-1].update,
-    "epoch": lambda group: group[-1].epoch,
-    "loss": mean("loss"),
-    "lowest": lambda group: min((x.loss for x in group if math.isfinite(x.loss)), default=math.nan),
-    "highest": lambda group: max((x.loss for x in group if math.isfinite(x.loss)), default=math.nan),
-    "nll": mean("nll"),
-    "learning_rate": lambda group: group[-1].learning_rate,
-    "gradient_norm": mean("gradient_norm"),
-    "largest_norm": lambda group: max(x.gradient_norm for x in group),
-    "tokens": lambda group: sum(x.source_tokens + x.target_tokens for x in group),
-    "seconds": lambda group: sum(x.seconds for x in group),
-}
+def finite(values: Dict[str, Any]) -> Dict[str, Any]:
+    """Returns the values without NaN and infinity, which JSON does not have."""
+    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in values.items()}
 
 
 def words_of(name: str, value: Any) -> List[List[str]]:
