@@ -11,13 +11,14 @@ import threading
 from pathlib import Path
 from typing import Any, Callable, List, Optional, TypeVar, Union
 
-from . import _c, _drivers
+from . import __path__, _c, _drivers
 from .errors import BY_STATUS, ArgumentError, Error, FileError, ForkError, MissingFileError
 
 PathLike = Union[str, "os.PathLike[str]"]
 T = TypeVar("T")
 
-FOLDER = Path(__file__).parent
+# An editable installation has two folders: the sources, and the folder of the built files.
+FOLDER: Path = next((path for path in map(Path, __path__) if (path / "lib").exists()), Path(__file__).parent)
 _drivers.find()
 lib = _c.load(str(FOLDER / "lib" / "libclformer.so"))
 logger = logging.getLogger("clformer")
