@@ -3,6 +3,7 @@
 import io
 import json
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pytest
@@ -64,6 +65,15 @@ def test_kinds_of_audio(transcriber, recording):
                   samples.astype(numpy.float64)[:: 1] / 32768):
         assert list(transcriber.transcribe(audio)) == expected
     assert list(transcriber.transcribe(raw, raw=16000)) == expected
+
+
+def test_threads(transcriber, recording):
+    clips = [[0, 1], [1, 2], [2, 4]]
+    expected = [list(transcriber.transcribe(recording, clip=clip)) for clip in clips]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(lambda clip: list(transcriber.transcribe(recording, clip=clip)), clips)) == expected
+    parts = [transcriber.transcribe(recording, clip=clip) for clip in clips]
+    assert [list(part) for part in parts] == expected
 
 
 def test_ends_early(transcriber, recording):
