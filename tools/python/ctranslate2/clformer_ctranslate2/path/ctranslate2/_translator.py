@@ -146,7 +146,7 @@ class Translator(Model):
             raise ValueError(f"sampling_topp: must be from 0 to 1, not {top_p}")
         if shortest > longest:
             raise ValueError(f"min_decoding_length: {shortest} is more than max_decoding_length, {longest}")
-        if not is_sampled and not alternatives and count > beam * patience:
+        if not is_sampled and not alternatives and count > int(beam * patience + 0.5):
             raise ValueError(f"num_hypotheses: {count} is more than beam_size {beam} times patience {patience}")
         with self._use() as loaded:
             longest = min(longest, self._info(loaded).max_target_length)
