@@ -61,7 +61,8 @@ clf_status clf__lanes_start(struct clf_engine *engine);
 /* Starts the service thread and the threads of the lanes. */
 clf_status clf__service_start(struct clf_engine *engine);
 
-/* Passes streamed text, finished units and returned units to the callbacks of a job, without holding the lock. */
+/* Passes streamed text, finished units and returned units to the callbacks of a job, without holding the
+ * lock. */
 clf_status clf__job_pass(struct clf__job *job);
 /* Calls all hooks of a job, without holding the lock. Returns a failure that ends the job. */
 clf_status clf__job_go_on(struct clf__job *job);

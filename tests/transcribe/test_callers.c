@@ -287,7 +287,8 @@ static void test_jobs(void **state)
         assert_ok(clf_job_take_transcript(&transcript, tasks[i].job));
         assert_true(is_equal(transcript, expected));
         clf_transcript_free(transcript);
-        assert_fails(clf_job_take_transcript(&transcript, tasks[i].job), CLF_BAD_ARGUMENT, "already been taken");
+        assert_fails(clf_job_take_transcript(&transcript, tasks[i].job), CLF_BAD_ARGUMENT,
+                     "already been taken");
         assert_int_equal(atomic_load(&tasks[i].segments), expected->count);
         assert_int_equal(atomic_load(&tasks[i].finished), 1);
         assert_true(atomic_load(&tasks[i].asked) > 0);
