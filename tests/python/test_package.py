@@ -111,6 +111,11 @@ def test_version_and_files():
     assert metadata("clformer").get_all("Requires-Dist")[0] == "numpy"
 
 
+def test_probe():
+    """Trials of matrix instructions run in a child process."""
+    assert os.access(os.environ["CLFORMER_PROBE"], os.X_OK)
+
+
 def test_command():
     script = os.path.join(os.path.dirname(sys.executable), "clformer")
     for words in ([script], [sys.executable, "-m", "clformer"]):

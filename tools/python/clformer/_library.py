@@ -20,6 +20,7 @@ T = TypeVar("T")
 # An editable installation has two folders: the sources, and the folder of the built files.
 FOLDER: Path = next((path for path in map(Path, __path__) if (path / "lib").exists()), Path(__file__).parent)
 _drivers.find()
+os.environ.setdefault("CLFORMER_PROBE", str(FOLDER / "bin" / "clformer"))  # tries matrix instructions in a child process
 lib = _c.load(str(FOLDER / "lib" / "libclformer.so"))
 logger = logging.getLogger("clformer")
 _NAMES = {value: name for name, value in _c.clf_status.items()}
