@@ -126,46 +126,13 @@ GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_tile_gpu(__global float *y, int y_off
 
 #include "include/skinny_gpu.cl"
 
-/* For few rows, where reading W dominates the time, or if there are fewer tiles than cores. A group computes 16
- * rows of one panel; an item computes 4 rows of one column. All items together load the next slice of the panel, 8
- * (bf16: 4) vectors each, while the current slice is multiplied. */
+/* For few rows, where reading W dominates the time, or if there are fewer tiles than cores: a group computes a tile of
+ * skinny_gpu.cl. */
 GPU_KERNEL_OF(TILE_GROUP) void gemm_weight_skinny_gpu(__global float *y, int y_offset, int y_stride, const __global float *x,
                                             int x_offset, int x_stride, WEIGHT_ARGUMENTS)
 {
     __local float x_tile[SKINNY_DEPTH * SKINNY_ROWS] __attribute__((aligned(16))); /* (128, 16) */
     __local float w_tile[SKINNY_DEPTH * PANEL] __attribute__((aligned(16)));       /* (128, 32) */
-    int item = (int)get_local_id(0);
-    int lane = item % PANEL, quarter = item / PANEL;
-    int column = (int)get_group_id(0) * PANEL;
-    int row = (int)get_group_id(1) * SKINNY_ROWS;
-    const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
-    const __global weight_element *w_from = w + (size_t)column * panel_depth(inputs) + item * 4;
-    /* Load the operands of the epilogue at the start, because latency dominates. */
-    int c = column + lane, first = row + quarter * 4;
-    float shift = bias && c < outputs ? bias[c] : 0.0f, added[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        int inside = residual && first + i < rows && c < outputs;
-        added[i] = inside ? residual[residual_offset + (size_t)(first + i) * residual_stride + c] : 0.0f;
-    }
-    float4 acc = 0.0f;
-    struct skinny_prefetch prefetched;
-    fetch_skinny(&prefetched, x_from, x_stride, rows - row, w_from, inputs, 0);
-    for (int k = 0; k < inputs; k += SKINNY_DEPTH) {
-        put_skinny(x_tile, w_tile, &prefetched);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        fetch_skinny(&prefetched, x_from, x_stride, rows - row, w_from, inputs, k + SKINNY_DEPTH);
-        if (first < rows) {
-            multiply_skinny(&acc, x_tile + quarter * 4, w_tile + lane, inputs - k);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    float products[4];
-    vstore4(acc, 0, products);
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        if (first + i < rows && c < outputs) {
-            y[y_offset + (size_t)(first + i) * y_stride + c] = activate(fma(scale, products[i], shift)) + added[i];
-        }
-    }
+    multiply_skinny_tile(x_tile, w_tile, (int)get_group_id(0) * PANEL, (int)get_group_id(1) * SKINNY_ROWS, 1, y, y_offset,
+                         y_stride, x, x_offset, x_stride, WEIGHT_NAMES);
 }

@@ -4,6 +4,8 @@
  *
  * Every kernel quantizes with these functions, so q of a row does not depend on the kernel. The stored operand
  * depends on the kernel variant: u - 128 as a char on the GPU, the format that the GEMM reads on the CPU. */
+#ifndef OPERAND_INT8 /* more than one file includes this one */
+#define OPERAND_INT8
 #include "math/gemm/layout.h"
 
 #if INT8_BYTES == CLF__INT8_DOT && defined(__aarch64__) /* its dot products need two signed numbers: u -
@@ -200,3 +202,4 @@ static inline void quantize_row_global(__global uchar *row, size_t pitch, const 
         to[CPU_OPERAND_PLACE(k)] = (cpu_operand)(k < inputs ? quantize(x[k], inverse) + zero : 0);
     }
 }
+#endif

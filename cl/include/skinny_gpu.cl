@@ -1,5 +1,5 @@
-/* Few rows times a panel of weights, GPU variant: the slices of gemm_weight_skinny_gpu. Included by gemm.cl; not a
- * program. */
+/* Few rows times a panel of weights, GPU variant: SKINNY_ROWS rows and PANEL outputs, by a group of TILE_GROUP
+ * work-items. Include file, not a program; include after weight_gemm.cl. */
 #define SKINNY_ROWS  CLF__SKINNY_ROWS
 #define SKINNY_DEPTH 128
 #define SKINNY_BATCH 4 /* inputs read from local memory while the previous ones are multiplied */
@@ -85,5 +85,48 @@ static inline void put_skinny(__local float *x_tile, __local float *w_tile, cons
 #pragma unroll
     for (int i = 0; i < SKINNY_ROWS; i++) {
         x_tile[item * SKINNY_ROWS + i] = ROUND_OPERAND(prefetched->x[i]);
+    }
+}
+
+/* Computes the tile at (row, column) of y, a work-item 4 rows of one column. All work-items together load the next
+ * slice of the panel, 8 (bf16: 4) vectors each, while the current slice is multiplied. x_tile: (SKINNY_DEPTH,
+ * SKINNY_ROWS), w_tile: (SKINNY_DEPTH, PANEL). Without `activates` the activation is the identity. */
+static inline __attribute__((always_inline)) void multiply_skinny_tile(__local float *x_tile, __local float *w_tile, int column,
+                                                                       int row, int activates, __global float *y, int y_offset,
+                                                                       int y_stride, const __global float *x, int x_offset,
+                                                                       int x_stride, WEIGHT_ARGUMENTS)
+{
+    int item = (int)get_local_id(0);
+    int lane = item % PANEL, quarter = item / PANEL;
+    const __global float *x_from = x + x_offset + (size_t)row * x_stride + item;
+    const __global weight_element *w_from = w + (size_t)column * panel_depth(inputs) + item * 4;
+    /* Load the operands of the epilogue at the start, because latency dominates. */
+    int c = column + lane, first = row + quarter * 4;
+    float shift = bias && c < outputs ? bias[c] : 0.0f, added[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        int inside = residual && first + i < rows && c < outputs;
+        added[i] = inside ? residual[residual_offset + (size_t)(first + i) * residual_stride + c] : 0.0f;
+    }
+    float4 acc = 0.0f;
+    struct skinny_prefetch prefetched;
+    fetch_skinny(&prefetched, x_from, x_stride, rows - row, w_from, inputs, 0);
+    for (int k = 0; k < inputs; k += SKINNY_DEPTH) {
+        put_skinny(x_tile, w_tile, &prefetched);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        fetch_skinny(&prefetched, x_from, x_stride, rows - row, w_from, inputs, k + SKINNY_DEPTH);
+        if (first < rows) {
+            multiply_skinny(&acc, x_tile + quarter * 4, w_tile + lane, inputs - k);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    float products[4];
+    vstore4(acc, 0, products);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        if (first + i < rows && c < outputs) {
+            float value = fma(scale, products[i], shift);
+            y[y_offset + (size_t)(first + i) * y_stride + c] = (activates ? activate(value) : value) + added[i];
+        }
     }
 }

@@ -86,8 +86,14 @@ struct clf__weight_layout {
     const struct clf__buffer *buffer;
     enum clf__precision precision;
     int panel, group;
+    int is_copied; /* GEMMs read a bf16 copy instead */
 };
 struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight);
+/* Returns whether GEMMs read this layout with matrix instructions. */
+int clf__layout_has_matrix(struct clf__weight_layout layout);
+/* Returns the number of warps per group for GEMMs with few rows and matrix instructions, and this many
+ * inputs. */
+int clf__matrix_warps(const struct clf_device *device, enum clf__precision precision, int inputs);
 /* Returns the size in bytes of a weight on a device. */
 size_t clf__weight_bytes(struct clf_device *device, enum clf__precision precision, int outputs, int inputs);
 

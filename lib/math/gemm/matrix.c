@@ -80,13 +80,12 @@ static const struct clf__matrix_level *matrix_of(const struct clf__weight *weigh
     return &clf__device_caps(weight->device)->level->matrix;
 }
 
-/* Returns the number of warps per group of gemm_matrix_rows.cl: one per chunk of K, up to MOST_ITEMS
- * work-items. */
-static int count_warps(const struct clf__weight *weight)
+/* One warp per chunk of K, up to MOST_ITEMS work-items. */
+int clf__matrix_warps(const struct clf_device *device, enum clf__precision precision, int inputs)
 {
-    size_t chunk = (size_t)CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(weight->precision);
-    size_t chunks = clf__ceil_divide((size_t)weight->inputs, chunk);
-    int warps = 1, lanes = matrix_of(weight)->lanes;
+    size_t chunk = (size_t)CLF__CHUNK_SLICES * CLF__MATRIX_INPUTS(precision);
+    size_t chunks = clf__ceil_divide((size_t)inputs, chunk);
+    int warps = 1, lanes = clf__device_caps(device)->level->matrix.lanes;
     while (2 * warps * lanes <= MOST_ITEMS && (size_t)warps < chunks) {
         warps *= 2;
     }
@@ -104,7 +103,7 @@ static clf_status multiply_few(const struct gemm *gemm)
 {
     const struct clf__weight *weight = gemm->weight;
     const struct clf__matrix_level *level = matrix_of(weight);
-    int warps = count_warps(weight);
+    int warps = clf__matrix_warps(weight->device, weight->precision, weight->inputs);
     char defines[64];
     snprintf(defines, sizeof defines, "-DPRECISION=%d -DWARPS=%d", (int)weight->precision, warps);
     const struct clf__launch launch = {

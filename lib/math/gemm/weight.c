@@ -31,7 +31,14 @@ struct clf__weight_layout clf__weight_layout(const struct clf__weight *weight)
         .precision = weight->precision,
         .panel = backend->panel,
         .group = backend->packing ? backend->packing(weight->precision)->group : 1,
+        .is_copied = clf__weight_reads_copy(weight),
     };
+}
+
+int clf__layout_has_matrix(struct clf__weight_layout layout)
+{
+    int word = layout.precision == CLF__PRECISION_INT8 ? 2 * CLF__WORD_HALVES : CLF__WORD_HALVES;
+    return layout.precision != CLF__PRECISION_FP32 && layout.panel == CLF__PANEL && layout.group == word;
 }
 
 void clf__weight_pause_copies(struct clf__weight *weight, int is_paused)

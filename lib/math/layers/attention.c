@@ -58,18 +58,27 @@ enum clf__type clf__attention_operand(const struct clf__attention_layer *layer,
     return type != CLF__F32 && clf__attention_reads(type, device, &own) ? type : CLF__F32;
 }
 
+clf_status clf__attention_context(struct clf__tensor *context, const struct clf__projected *projected,
+                                  const struct clf__attention_layer *layer,
+                                  const struct clf__workspace *workspace,
+                                  const struct clf__attention_call *call)
+{
+    *context = clf__tensor_columns(workspace->context, 0, value_columns(&layer->heads));
+    enum clf__type operand = clf__linear_operand(&layer->output);
+    if (clf__attention_writes(operand, clf__buffer_device(context->buffer), call)) {
+        *context = clf__tensor_as(*context, operand); /* in the type that the output projection reads */
+    }
+    const struct clf__attention_call own = with_precision(call, layer);
+    return (own.window != NULL ? clf__attention_local_forward : clf__attention_forward)(
+        *context, projected->query, projected->key, projected->value, &own);
+}
+
 clf_status clf__attend(struct clf__tensor y, struct clf__tensor residual,
                        const struct clf__projected *projected, const struct clf__attention_layer *layer,
                        const struct clf__workspace *workspace, const struct clf__attention_call *call)
 {
-    struct clf__tensor context = clf__tensor_columns(workspace->context, 0, value_columns(&layer->heads));
-    enum clf__type operand = clf__linear_operand(&layer->output);
-    if (clf__attention_writes(operand, clf__buffer_device(context.buffer), call)) {
-        context = clf__tensor_as(context, operand); /* in the type that the output projection reads */
-    }
-    const struct clf__attention_call own = with_precision(call, layer);
-    CLF__TRY((own.window != NULL ? clf__attention_local_forward : clf__attention_forward)(
-        context, projected->query, projected->key, projected->value, &own));
+    struct clf__tensor context;
+    CLF__TRY(clf__attention_context(&context, projected, layer, workspace, call));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }
 
@@ -96,17 +105,31 @@ static clf_status read_memory(struct clf__tensor *out, struct clf__tensor memory
     return clf__cache_widen(*out, memory, &call->ranges);
 }
 
+struct clf__tensor clf__cross_attention_queries(const struct clf__attention_layer *layer,
+                                                const struct clf__workspace *workspace)
+{
+    return clf__tensor_columns(workspace->projected, 0, key_columns(&layer->heads));
+}
+
+clf_status clf__cross_attention_context(struct clf__tensor *context, const struct clf__attention_layer *layer,
+                                        struct clf__tensor memory, const struct clf__workspace *workspace,
+                                        const struct clf__attention_call *call)
+{
+    CLF__TRY(read_memory(&memory, memory, call));
+    struct clf__projected projected =
+        split_cross(clf__cross_attention_queries(layer, workspace), memory, &layer->heads);
+    return clf__attention_context(context, &projected, layer, workspace, call);
+}
+
 clf_status clf__cross_attention_forward(struct clf__tensor y, struct clf__tensor x,
                                         struct clf__tensor residual, const struct clf__attention_layer *layer,
                                         struct clf__tensor memory, const struct clf__workspace *workspace,
                                         const struct clf__attention_call *call)
 {
-    const struct clf__heads *heads = &layer->heads;
-    struct clf__tensor query = clf__tensor_columns(workspace->projected, 0, key_columns(heads));
+    struct clf__tensor context, query = clf__cross_attention_queries(layer, workspace);
     CLF__TRY(clf__linear_forward(query, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR));
-    CLF__TRY(read_memory(&memory, memory, call));
-    struct clf__projected projected = split_cross(query, memory, heads);
-    return clf__attend(y, residual, &projected, layer, workspace, call);
+    CLF__TRY(clf__cross_attention_context(&context, layer, memory, workspace, call));
+    return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }
 
 clf_status clf__attention_record_reserve(struct clf__attention_record *record, struct clf__arena *arena,

@@ -33,6 +33,21 @@ struct clf__projected clf__split_self(struct clf__tensor all, const struct clf__
 enum clf__type clf__attention_operand(const struct clf__attention_layer *layer,
                                       const struct clf__attention_call *call);
 
+/* Sets *context to attention's output (N, H d_v) in the workspace, in the type that the output projection
+ * reads, from projected queries, keys and values. */
+clf_status clf__attention_context(struct clf__tensor *context, const struct clf__projected *projected,
+                                  const struct clf__attention_layer *layer,
+                                  const struct clf__workspace *workspace,
+                                  const struct clf__attention_call *call);
+/* The same for cross-attention; the queries are the first columns of workspace->projected. */
+clf_status clf__cross_attention_context(struct clf__tensor *context, const struct clf__attention_layer *layer,
+                                        struct clf__tensor memory, /* (N, H (K + d_v)), f32 or f16 */
+                                        const struct clf__workspace *workspace,
+                                        const struct clf__attention_call *call);
+/* Returns the columns of workspace->projected for the queries of cross-attention. */
+struct clf__tensor clf__cross_attention_queries(const struct clf__attention_layer *layer,
+                                                const struct clf__workspace *workspace);
+
 /* Computes y = residual + the output of the layer, from projected queries, keys and values. Includes the
  * output projection. */
 clf_status clf__attend(struct clf__tensor y,        /* (N, D) */

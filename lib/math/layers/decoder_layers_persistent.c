@@ -251,7 +251,7 @@ int clf__persistent_end(struct clf__persistent *persistent, int failed)
     if (failed) {
         clf__log(CLF_LOG_WARNING,
                  "device %s: the work-groups of a persistent launch did not run concurrently; decoding "
-                 "continues with one launch per operation",
+                 "continues with more launches",
                  device->label);
         device->has_no_persistent_launches = 1;
     }

@@ -2,21 +2,33 @@
 
 #include "math/ops/activation.h"
 
+struct clf__tensor clf__feed_forward_expanded(const struct clf__feed_forward *layer,
+                                              const struct clf__workspace *workspace)
+{
+    return layer->gated ? clf__tensor_columns(workspace->hidden, 0, 2 * layer->width)
+                        : clf__tensor_as(clf__tensor_columns(workspace->hidden, 0, layer->width),
+                                         clf__linear_operand(&layer->down));
+}
+
+clf_status clf__feed_forward_gate(struct clf__tensor *hidden, const struct clf__feed_forward *layer,
+                                  const struct clf__workspace *workspace)
+{
+    struct clf__tensor expanded = clf__feed_forward_expanded(layer, workspace);
+    *hidden = clf__tensor_columns(expanded, 0, layer->width);
+    return layer->gated ? clf__gate_forward(*hidden, *hidden,
+                                            clf__tensor_columns(expanded, layer->width, layer->width),
+                                            layer->activation)
+                        : CLF_OK;
+}
+
 clf_status clf__feed_forward_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
                                      const struct clf__feed_forward *layer,
                                      const struct clf__workspace *workspace)
 {
-    struct clf__tensor hidden = clf__tensor_columns(workspace->hidden, 0, layer->width);
-    if (layer->gated) {
-        struct clf__tensor both = clf__tensor_columns(workspace->hidden, 0, 2 * layer->width);
-        struct clf__tensor gate = clf__tensor_columns(both, layer->width, layer->width);
-        CLF__TRY(clf__linear_forward(both, x, &layer->up, CLF__IDENTITY, CLF__NO_TENSOR));
-        CLF__TRY(clf__gate_forward(hidden, hidden, gate, layer->activation));
-    } else {
-        hidden = clf__tensor_as(hidden, clf__linear_operand(&layer->down)); /* in the type that the second
-                                                                             * GEMM reads */
-        CLF__TRY(clf__linear_forward(hidden, x, &layer->up, layer->activation, CLF__NO_TENSOR));
-    }
+    struct clf__tensor hidden;
+    CLF__TRY(clf__linear_forward(clf__feed_forward_expanded(layer, workspace), x, &layer->up,
+                                 clf__feed_forward_activation(layer), CLF__NO_TENSOR));
+    CLF__TRY(clf__feed_forward_gate(&hidden, layer, workspace));
     return clf__linear_forward(y, hidden, &layer->down, CLF__IDENTITY, residual);
 }
 

@@ -13,6 +13,19 @@ struct clf__feed_forward {
     int gated;
 };
 
+/* Returns the activation in the epilogue of `up`; a gate applies its activation itself. */
+static inline enum clf__activation clf__feed_forward_activation(const struct clf__feed_forward *layer)
+{
+    return layer->gated ? CLF__IDENTITY : layer->activation;
+}
+/* Returns the columns of workspace->hidden to which `up` writes, in the type that the next operation reads.
+ */
+struct clf__tensor clf__feed_forward_expanded(const struct clf__feed_forward *layer,
+                                              const struct clf__workspace *workspace);
+/* Sets *hidden to the input of `down` (N, F) in the workspace, after `up`. */
+clf_status clf__feed_forward_gate(struct clf__tensor *hidden, const struct clf__feed_forward *layer,
+                                  const struct clf__workspace *workspace);
+
 /* y = down(activation(up(x))) + residual. */
 clf_status clf__feed_forward_forward(struct clf__tensor y, /* (N, D) */
                                      struct clf__tensor x, /* (N, D) */

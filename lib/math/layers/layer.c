@@ -1,5 +1,6 @@
 #include "math/layers/layer.h"
 
+#include "math/layers/linear_pair.h"
 #include "math/layers/persistent.h"
 
 static int has_cross_attention(const struct clf__layer *layer)
@@ -23,13 +24,12 @@ static clf_status mix(const struct clf__sublayer *sublayer, const struct clf__la
                       const struct clf__workspace *workspace, const struct clf__layer_call *call)
 {
     const struct clf__mixer *mixer = &layer->mixer;
-    struct clf__tensor own = layer->relative.table;
     if (call->step != NULL) {
-        struct clf__mixer_step step = *call->step;
-        step.relative = own.buffer != NULL ? own : step.relative;
+        const struct clf__mixer_step step = clf__layer_step(layer, call);
         return mixer->kind->step(sublayer->y, sublayer->x, workspace->x, mixer, workspace, &step,
                                  call->state);
     }
+    struct clf__tensor own = layer->relative.table;
     struct clf__attention_call self = *call->self_call;
     self.mask.relative = own.buffer != NULL ? own : self.mask.relative;
     return mixer->kind->forward(sublayer->y, sublayer->x, workspace->x, mixer, workspace, &self);
@@ -75,8 +75,10 @@ clf_status clf__decoder_layers_forward(const struct clf__layer *layers, int coun
             CLF__TRY(clf__persistent_launch(layer, together, workspace, call));
         } else {
             CLF__TRY(is_rounded ? CLF_OK : clf__workspace_round(workspace));
-            CLF__TRY(clf__layer_forward(layer, workspace, call));
-            together = 1;
+            together = clf__linear_pairs_begin(layer, count - done, workspace, call);
+            CLF__TRY(together > 0 ? clf__decoder_layers_pairs(layer, together, workspace, call)
+                                  : clf__layer_forward(layer, workspace, call));
+            together = together > 0 ? together : 1;
         }
         is_rounded = 1;
     }

@@ -35,6 +35,7 @@ struct clf__step_start {
 };
 
 struct clf__persistent;
+struct clf__linear_pairs;
 
 /* The inputs of a layer: whole sequences (`self_call`), or one step and the layer's cached `state`. */
 struct clf__layer_call {
@@ -44,11 +45,12 @@ struct clf__layer_call {
     const struct clf__attention_call *cross_call; /* NULL in the encoder */
     struct clf__tensor memory; /* the projected keys and values of the encoder's output in this layer */
     /* For a step in a single launch: */
-    struct clf__tensor addresses;        /* this layer's row of clf__decoder_layers_store_addresses(); buffer
-                                          * NULL: one launch per op */
-    struct clf__tensor counters;         /* (1, CLF__DECODER_COUNTERS(layers)) i32 of zeros */
-    struct clf__persistent *persistent;  /* math/layers/persistent.h; NULL: no persistent launches */
-    int layer;                           /* index of this layer in `persistent` */
+    struct clf__tensor addresses;       /* this layer's row of clf__decoder_layers_store_addresses(); buffer
+                                         * NULL: one launch per op */
+    struct clf__tensor counters;        /* (1, CLF__DECODER_COUNTERS(layers)) i32 of zeros */
+    struct clf__persistent *persistent; /* math/layers/persistent.h; NULL: no persistent launches */
+    int layer;                          /* index of this layer in `persistent` */
+    struct clf__linear_pairs *pairs; /* math/layers/linear_pair.h; NULL: no launches of two linear layers */
     const struct clf__step_start *start; /* start of the step, for the first layer, if
                                           * clf__decoder_layers_take_start() returns 1; NULL: the start has
                                           * already run */
@@ -64,6 +66,15 @@ clf_status clf__decoder_layers_store_addresses(
     struct clf__tensor *addresses, /* (layers, CLF__DECODER_ADDRESSES) i32 */
     const struct clf__layer *layers, const struct clf__mixer_state *states, /* one per layer */
     const struct clf__tensor *memory /* `memory` of each layer's clf__layer_call */);
+
+/* Returns the step of a call, with the layer's relative bias if it has one. */
+static inline struct clf__mixer_step clf__layer_step(const struct clf__layer *layer,
+                                                     const struct clf__layer_call *call)
+{
+    struct clf__mixer_step step = *call->step;
+    step.relative = layer->relative.table.buffer != NULL ? layer->relative.table : step.relative;
+    return step;
+}
 
 /* Runs a layer with one launch per op. workspace->x is input and output. With post-norm,
  * workspace->rounded holds the same rows, rounded. */

@@ -114,6 +114,16 @@ extern const struct clf__mixer_kind clf__self_attention_mixer;
 struct clf__attention_history clf__self_attention_history(const struct clf__mixer_step *step,
                                                           const struct clf__mixer_state *state);
 
+/* Returns the columns of workspace->projected for the queries, keys and values. */
+struct clf__tensor clf__self_attention_projected(const struct clf__mixer *mixer,
+                                                 const struct clf__workspace *workspace);
+/* In a step, sets *context to attention's output (R, H d_v) in the workspace, in the type that the output
+ * projection reads, from the queries, keys and values in workspace->projected. */
+clf_status clf__self_attention_context(struct clf__tensor *context, const struct clf__mixer *mixer,
+                                       const struct clf__workspace *workspace,
+                                       const struct clf__mixer_step *step,
+                                       const struct clf__mixer_state *state);
+
 /* A simpler simple recurrent unit (math/ops/ssru.h). The state of a layer is c, (cache rows, D), in two
  * alternating buffers: before and after the step. The layers share nothing. */
 extern const struct clf__mixer_kind clf__ssru_mixer;

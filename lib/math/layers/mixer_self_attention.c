@@ -72,28 +72,44 @@ static clf_status project(struct clf__projected *out, struct clf__tensor x,
     return clf__linear_forward(all, x, &layer->input, CLF__IDENTITY, CLF__NO_TENSOR);
 }
 
-static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
-                               const struct clf__mixer *mixer, const struct clf__workspace *workspace,
-                               const struct clf__mixer_step *step, const struct clf__mixer_state *state)
+struct clf__tensor clf__self_attention_projected(const struct clf__mixer *mixer,
+                                                 const struct clf__workspace *workspace)
+{
+    return projected_columns(workspace->projected, &mixer->attention.heads);
+}
+
+clf_status clf__self_attention_context(struct clf__tensor *context, const struct clf__mixer *mixer,
+                                       const struct clf__workspace *workspace,
+                                       const struct clf__mixer_step *step,
+                                       const struct clf__mixer_state *state)
 {
     const struct clf__attention_layer *layer = &mixer->attention;
     const struct clf__heads *heads = &layer->heads;
     struct clf__attention_history history = clf__self_attention_history(step, state);
-    struct clf__tensor context =
-        clf__tensor_columns(workspace->context, 0, heads->count * heads->value_width);
+    *context = clf__tensor_columns(workspace->context, 0, heads->count * heads->value_width);
     enum clf__type operand = clf__linear_operand(&layer->output);
-    if (clf__attention_step_writes(operand, clf__buffer_device(context.buffer))) {
-        context = clf__tensor_as(context, operand); /* in the type that the output projection reads */
+    if (clf__attention_step_writes(operand, clf__buffer_device(context->buffer))) {
+        *context = clf__tensor_as(*context, operand); /* in the type that the output projection reads */
     }
-    struct clf__projected projected;
-    CLF__TRY(project(&projected, x, layer, workspace->projected, CLF__F32));
+    struct clf__projected projected = clf__split_self(clf__self_attention_projected(mixer, workspace), heads);
     if (step->places.buffer != NULL) { /* the rows attend to each other, so all keys must be stored first */
         CLF__TRY(clf__cache_place(history.keys, projected.key, step->places));
         CLF__TRY(clf__cache_place(history.values, projected.value, step->places));
         projected.key = projected.value = CLF__NO_TENSOR;
     }
-    CLF__TRY(clf__attention_step_forward(context, projected.query, projected.key, projected.value, heads,
-                                         &history));
+    return clf__attention_step_forward(*context, projected.query, projected.key, projected.value, heads,
+                                       &history);
+}
+
+static clf_status step_forward(struct clf__tensor y, struct clf__tensor x, struct clf__tensor residual,
+                               const struct clf__mixer *mixer, const struct clf__workspace *workspace,
+                               const struct clf__mixer_step *step, const struct clf__mixer_state *state)
+{
+    const struct clf__attention_layer *layer = &mixer->attention;
+    struct clf__tensor context;
+    CLF__TRY(clf__linear_forward(clf__self_attention_projected(mixer, workspace), x, &layer->input,
+                                 CLF__IDENTITY, CLF__NO_TENSOR));
+    CLF__TRY(clf__self_attention_context(&context, mixer, workspace, step, state));
     return clf__linear_forward(y, context, &layer->output, CLF__IDENTITY, residual);
 }
 

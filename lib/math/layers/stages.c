@@ -28,9 +28,7 @@ static void list_linears(const struct clf__linear *out[LINEARS], const struct cl
 static int is_taken(const struct clf__linear *linear, enum clf__precision precision)
 {
     struct clf__weight_layout layout = clf__weight_layout(linear->weight);
-    int word = precision == CLF__PRECISION_INT8 ? WORD : CLF__WORD_HALVES;
-    return linear->scale == 1.0f && layout.precision == precision && layout.panel == CLF__PANEL &&
-           layout.group == word;
+    return linear->scale == 1.0f && layout.precision == precision && clf__layout_has_matrix(layout);
 }
 
 static enum clf__precision precision_of(const struct clf__layer *layer)

@@ -91,6 +91,28 @@ struct clf__decoder_step_sizes {
     float epsilon;
 };
 
+/* The arguments of cl/layers/linear_pair.cl: x (R, inputs), sums (R, middle), y (R, outputs). Strides of
+ * operands, and of x in the operand type, count 16 bits. */
+struct clf__linear_pair_sizes {
+    struct clf__place x, residual, sums, normed, operands, y;
+    int rows, inputs, middle, outputs;
+    int converts;                     /* x is in fp32 and must be converted to the operand type */
+    int x_pitch;                      /* bytes between the converted rows of x */
+    int is_rounded;                   /* y has the operand type */
+    int activation;                   /* enum clf__activation */
+    int failed, most_looks, fails_at; /* offset of the flag; see cl/include/grid_barrier.cl; fails_at: for
+                                       * tests, the task that does not wait for others; -1: none */
+    float epsilon;
+};
+/* Counters of linear_pair.cl, a cache line apart: tasks taken, groups finished, then for each of four stages
+ * and tile of rows the tasks done. Tiles have at least CLF__PAIR_TILE rows. */
+#define CLF__PAIR_ROWS 64
+#define CLF__PAIR_TILE 16
+#define CLF__PAIR_LINE 16
+#define CLF__PAIR_COUNTER(stage, tile)                                                                       \
+    (CLF__PAIR_LINE * (2 + (stage) * (CLF__PAIR_ROWS / CLF__PAIR_TILE) + (tile)))
+#define CLF__PAIR_COUNTERS CLF__PAIR_COUNTER(4, 0)
+
 /* The arguments of cl/layers/projection.cl. */
 struct clf__projection_sizes {
     struct clf__place partials, ids, x, banned, banned_offsets, labels, picked, counter, best, best_ids,

@@ -86,6 +86,7 @@ clf_status clf__session_run_decoder(struct clf__session *session, int rows,
         if (call->step != NULL) {
             calls[i].addresses = clf__tensor_rows(session->layer_addresses, i, 1);
             calls[i].persistent = &session->persistent;
+            calls[i].pairs = &session->pairs;
             calls[i].layer = i;
         }
         calls[i].start = i == 0 ? call->start : NULL;

@@ -2,6 +2,7 @@
 #ifndef CLF_INFER_INTERNAL_H
 #define CLF_INFER_INTERNAL_H
 
+#include "math/layers/linear_pair.h"
 #include "math/layers/persistent.h"
 #include "math/layers/workspace.h"
 #include "math/ops/attention.h"
@@ -11,7 +12,8 @@
 #include "model/infer/session.h"
 #include "runtime/device/readback.h"
 
-/* Number of reserved values at the start of a step's results; the first is persistent.failed. */
+/* Number of reserved values at the start of a step's results; the first is persistent.failed and
+ * pairs.failed. */
 enum { CLF__STEP_HEADER = 4 };
 
 /* The rows of the memory that a slot occupies. */
@@ -50,12 +52,15 @@ struct clf__step_views {
     struct clf__shortlisted_rows shortlisted;
 };
 
+/* Launches whose groups wait for each other: a step may include some of this kind. */
+enum clf__waiting { CLF__WAITING_NONE, CLF__WAITING_PERSISTENT, CLF__WAITING_PAIRS };
+
 /* An enqueued step whose results have not been copied to the host. */
 struct clf__queued_step {
     struct clf__readback *results; /* CLF__STEP_HEADER values, and the results of the step */
     struct clf__step_views views;
-    int longest;       /* maximum number of tokens of a hypothesis */
-    int is_persistent; /* may include a persistent launch */
+    int longest; /* maximum number of tokens of a hypothesis */
+    enum clf__waiting waiting;
 };
 
 struct clf__session {
@@ -77,6 +82,7 @@ struct clf__session {
     struct clf__tensor partials;           /* partial results of attention in a step */
     struct clf__tensor counters;
     struct clf__persistent persistent; /* state for running the decoder layers in one persistent launch */
+    struct clf__linear_pairs pairs;    /* state for running linear layers in pairs */
     struct clf__upload source;         /* tables of the encoded batch */
     struct clf__upload placed;         /* tables of the memory; positions of an encoded batch in the memory */
     struct clf__upload target;         /* tables of one step or of given targets */

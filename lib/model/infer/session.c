@@ -163,6 +163,7 @@ static clf_status reserve_decoder(struct clf__session *session)
     if (limits->cache_rows > 0) {
         CLF__TRY(clf__persistent_reserve(&session->persistent, arena, session->transformer->decoder.layers,
                                          config->decoder_layers, limits->cache_rows));
+        CLF__TRY(clf__linear_pairs_reserve(&session->pairs, arena, limits->cache_rows, config->d_model));
         CLF__TRY(clf__arena_reserve(arena, &session->layer_addresses, CLF__I32, config->decoder_layers,
                                     CLF__DECODER_ADDRESSES, "addresses of the decoder's layers"));
         /* The output projection's counters occupy a separate cache line. */
@@ -261,8 +262,9 @@ static clf_status prepare_steps(struct clf__session *session)
     struct clf__tensor counters = session->counters;
     session->projection.counter = clf__tensor_columns(counters, counters.columns - 16, 1);
     CLF__TRY(clf__buffer_fill(counters.buffer, 0, clf__buffer_bytes(counters.buffer), 0.0f));
-    session->persistent.failed = clf__tensor_columns(session->read_back, 0, 1);
+    session->persistent.failed = session->pairs.failed = clf__tensor_columns(session->read_back, 0, 1);
     CLF__TRY(clf__buffer_fill(session->read_back.buffer, 0, CLF__STEP_HEADER * sizeof(float), 0.0f));
+    CLF__TRY(clf__linear_pairs_prepare(&session->pairs));
     size_t bytes = (CLF__STEP_HEADER + (size_t)clf__step_results(&session->limits)) * sizeof(float);
     for (int i = 0; i < 1 + session->limits.pipelined; i++) {
         CLF__TRY(clf__readback_create(&session->queued[i].results, session->transformer->device, bytes,

@@ -194,56 +194,95 @@ static clf_status decode(struct clf__session *session, struct clf__step *step,
                                (size_t)count * sizeof(float));
 }
 
-/* Runs a step again. */
+/* Returns which launches with groups that wait for each other the enqueued steps may include. */
+static enum clf__waiting waiting_of(const struct clf__session *session)
+{
+    return session->persistent.is_running ? CLF__WAITING_PERSISTENT
+           : session->pairs.is_running    ? CLF__WAITING_PAIRS
+                                          : CLF__WAITING_NONE;
+}
+
+/* Runs the oldest step again. */
 static clf_status repeat(struct clf__session *session, struct clf__step *step, const float **host)
 {
     CLF__TRY(decode(session, step, &session->queued[0]));
+    session->queued[0].waiting = waiting_of(session);
     return clf__readback_wait((const void **)host, session->queued[0].results);
 }
 
-/* Repeats a step of a persistent launch with one launch per operation and compares the bits, because hardware
- * and compiler determine whether work-groups see each other's writes. *host: the results. */
-static clf_status prove(struct clf__session *session, struct clf__step *step, const float **host)
+/* A kind of launch whose groups wait for each other: whether the device has disabled it, its number of
+ * proofs, and what messages call it. */
+struct waiting_kind {
+    int *is_disabled, *proofs;
+    const char *what;
+};
+
+static struct waiting_kind kind_of(const struct clf__session *session, enum clf__waiting waiting)
+{
+    struct clf_device *device = session->transformer->device;
+    return waiting == CLF__WAITING_PERSISTENT
+               ? (struct waiting_kind){&device->has_no_persistent_launches, &device->persistent_proofs,
+                                       "a persistent launch"}
+               : (struct waiting_kind){&device->has_no_linear_pairs, &device->linear_pair_proofs,
+                                       "a launch of two linear layers"};
+}
+
+/* Repeats a step with one launch per operation and compares the bits, because hardware and compiler determine
+ * whether work-groups see each other's writes. *host: the results. */
+static clf_status prove(struct clf__session *session, struct clf__step *step, const float **host,
+                        const struct waiting_kind *kind)
 {
     struct clf_device *device = session->transformer->device;
     size_t count = (size_t)(CLF__STEP_HEADER + clf__session_results(session, step).count);
+    int had_no_persistent_launches = device->has_no_persistent_launches;
+    int had_no_linear_pairs = device->has_no_linear_pairs;
     float *found = NULL;
     CLF__TRY(clf__allocate(&found, count, sizeof *found));
     memcpy(found, *host, count * sizeof *found);
-    device->has_no_persistent_launches = 1;
+    device->has_no_persistent_launches = device->has_no_linear_pairs = 1;
     clf_status status = repeat(session, step, host);
+    device->has_no_persistent_launches = had_no_persistent_launches;
+    device->has_no_linear_pairs = had_no_linear_pairs;
     if (status == CLF_OK && memcmp(found, *host, count * sizeof *found) == 0) {
-        device->has_no_persistent_launches = 0;
-        device->persistent_proofs++;
+        ++*kind->proofs;
     } else if (status == CLF_OK) {
+        *kind->is_disabled = 1;
         clf__log(CLF_LOG_WARNING,
-                 "device %s: a persistent launch computed different results; decoding continues with one "
-                 "launch per operation",
-                 device->label);
+                 "device %s: %s computed different results; decoding continues with more launches",
+                 device->label, kind->what);
     }
     clf__free(found);
     return status;
 }
 
-/* Ends the persistent launch of the oldest step. Repeats the step if the launch failed or is not yet
- * verified; if it failed and another step is enqueued, which has used its results, both are void. */
-static clf_status end_persistent(struct clf__session *session, struct clf__step *step, const float **host,
-                                 int *is_void)
+/* Ends the launches of the oldest step whose groups wait for each other. Repeats the step if one of them
+ * failed or is not yet verified; if one failed and another step is enqueued, which has used its results, both
+ * are void. */
+static clf_status end_waiting(struct clf__session *session, struct clf__step *step, const float **host,
+                              int *is_void)
 {
     const struct clf__queued_step *queued = &session->queued[0];
     int is_last = session->queued_count == 1;
-    int32_t failed;
-    memcpy(&failed, *host, sizeof failed);
-    if (!queued->is_persistent || (!failed && !is_last && session->queued[1].is_persistent)) {
-        return CLF_OK;
-    }
-    if (clf__persistent_end(&session->persistent, failed)) {
+    for (;;) { /* a repeated step may run with launches of the other kind */
+        int32_t failed;
+        memcpy(&failed, *host, sizeof failed);
+        if (queued->waiting == CLF__WAITING_NONE || (!failed && !is_last && session->queued[1].waiting)) {
+            return CLF_OK;
+        }
+        int has_failed = clf__persistent_end(&session->persistent, failed);
+        has_failed |= clf__linear_pairs_end(&session->pairs, failed);
+        if (!has_failed) {
+            const struct waiting_kind kind = kind_of(session, queued->waiting);
+            return is_last && *kind.proofs < CLF__PERSISTENT_PROOFS ? prove(session, step, host, &kind)
+                                                                    : CLF_OK;
+        }
+        CLF__TRY(clf__tensor_write(session->persistent.failed, &(int32_t){0}));
         *is_void = !is_last;
-        return *is_void ? CLF_OK : repeat(session, step, host);
+        if (*is_void) {
+            return CLF_OK;
+        }
+        CLF__TRY(repeat(session, step, host));
     }
-    return is_last && session->transformer->device->persistent_proofs < CLF__PERSISTENT_PROOFS
-               ? prove(session, step, host)
-               : CLF_OK;
 }
 
 static int longest_target(const struct clf__step *step)
@@ -307,7 +346,7 @@ static clf_status enqueue(struct clf__session *session, struct clf__step *step)
     session->buffer_index = !session->buffer_index;
     session->queued_count++;
     CLF__TRY(decode(session, step, queued));
-    queued->is_persistent = session->persistent.is_running;
+    queued->waiting = waiting_of(session);
     session->previous_rows = step->rows;
     session->previous_candidates = step->candidates;
     return CLF_OK;
@@ -324,6 +363,7 @@ static void drop(struct clf__session *session)
     session->buffer_index ^= session->queued_count & 1;
     session->queued_count = 0;
     clf__persistent_end(&session->persistent, 0);
+    clf__linear_pairs_end(&session->pairs, 0);
 }
 
 /* Removes the oldest step from the queue. */
@@ -342,7 +382,7 @@ static clf_status finish(struct clf__session *session, struct clf__step *step, i
     const struct clf__queued_step *queued = &session->queued[0];
     const float *host;
     CLF__TRY(clf__readback_wait((const void **)&host, queued->results));
-    CLF__TRY(end_persistent(session, step, &host, is_void));
+    CLF__TRY(end_waiting(session, step, &host, is_void));
     if (*is_void) {
         drop(session);
         return CLF_OK;
@@ -372,12 +412,13 @@ clf_status clf__session_enqueue(struct clf__session *session, struct clf__step *
 
 int clf__session_can_enqueue(const struct clf__session *session)
 {
-    /* A step that proves persistent launches is repeated. Shortlists have other ids than the vocabulary. */
+    /* A step that proves launches is repeated. Shortlists have other ids than the vocabulary. */
     struct clf_device *device = session->transformer->device;
     CLF__LOCK_DEVICE(device);
     return session->limits.pipelined && session->queued_count == 1 &&
            session->shortlists.weight.buffer == NULL &&
-           (!session->queued[0].is_persistent || device->persistent_proofs >= CLF__PERSISTENT_PROOFS);
+           (session->queued[0].waiting == CLF__WAITING_NONE ||
+            *kind_of(session, session->queued[0].waiting).proofs >= CLF__PERSISTENT_PROOFS);
 }
 
 clf_status clf__session_finish(struct clf__session *session, struct clf__step *step, int *is_void)

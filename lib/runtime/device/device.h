@@ -47,8 +47,11 @@ struct clf_device {
     int has_no_slabs;               /* allocating a slab failed; do not try again */
     struct clf_device *next_holder; /* used by runtime/device/exclusive.c */
     int claims;                     /* the same: claims without a release */
-    int has_no_persistent_launches; /* disabled: kernel failed, timeout, or wrong results */
-    int persistent_proofs;          /* steps for which persistent and separate launches gave equal results */
+    /* Launches whose groups wait for each other: disabled because the kernel failed, after a timeout, or
+     * after wrong results; and the number of steps for which they and separate launches gave equal results.
+     */
+    int has_no_persistent_launches, persistent_proofs;
+    int has_no_linear_pairs, linear_pair_proofs;
 };
 
 struct clf__buffer {

@@ -1,0 +1,204 @@
+#include "math/layers/linear_pair.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "math/gemm/layout.h"
+#include "math/ops/operand.h"
+#include "runtime/device/device.h"
+#include "runtime/program/launch.h"
+
+static const char kernel_name[] = "linear_pair_gpu";
+
+/* Maximum reads of a counter before a group stops waiting: a few seconds on a GPU. A CPU needs more, because
+ * reads are faster and threads may be preempted. */
+enum { MOST_LOOKS = 1 << 22, MOST_CPU_LOOKS = 1 << 26 };
+
+/* Bytes of local memory for a slice of both operands of a GEMM without matrix instructions. */
+enum {
+    ANSWER_BYTES = 16,
+    FLOAT_BYTES = 4 * 128 * (CLF__SKINNY_ROWS + CLF__PANEL),
+    INT8_BYTES = FLOAT_BYTES / 2
+};
+
+/* The tile and the groups of a launch. */
+struct shape {
+    int rows, columns, items;
+    int warps; /* 0: no matrix instructions */
+    size_t local_bytes;
+};
+
+static enum clf__precision precision_of(const struct clf__linear_pair *pair)
+{
+    return clf__weight_layout(pair->first->weight).precision;
+}
+
+static int has_matrix(const struct clf__linear *linear)
+{
+    return clf__layout_has_matrix(clf__weight_layout(linear->weight));
+}
+
+static int largest(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static struct shape shape_of(const struct clf__linear_pair *pair)
+{
+    struct clf_device *device = clf__buffer_device(pair->sums.buffer);
+    enum clf__precision precision = precision_of(pair);
+    if (!has_matrix(pair->first)) {
+        return (struct shape){CLF__SKINNY_ROWS, CLF__PANEL, CLF__TILE_GROUP, 0,
+                              precision == CLF__PRECISION_INT8 ? INT8_BYTES : FLOAT_BYTES};
+    }
+    const struct clf__matrix_level *level = &device->caps.level->matrix;
+    int first = clf__matrix_warps(device, precision, clf__weight_inputs(pair->first->weight));
+    int second = clf__matrix_warps(device, precision, clf__weight_inputs(pair->second->weight));
+    int warps = largest(largest(first, second), CLF__GROUP / level->lanes); /* a norm needs a group */
+    return (struct shape){level->rows, level->columns, warps * level->lanes, warps,
+                          (size_t)warps * CLF__WARP_BYTES};
+}
+
+static int divide_up(int a, int b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Returns whether x is converted to the operand type first. */
+static int converts(const struct clf__linear_pair *pair)
+{
+    return pair->x.type == CLF__F32 && (has_matrix(pair->first) || precision_of(pair) == CLF__PRECISION_INT8);
+}
+
+static size_t count_tasks(const struct clf__linear_pair *pair, const struct shape *shape)
+{
+    int rows = pair->sums.rows, tiles = divide_up(rows, shape->rows);
+    int columns = divide_up(pair->sums.columns, shape->columns) + divide_up(pair->y.columns, shape->columns);
+    return (size_t)((converts(pair) ? rows : 0) + tiles * columns +
+                    divide_up(rows, shape->items / CLF__GROUP));
+}
+
+struct pair_defines {
+    char text[128];
+};
+
+static struct pair_defines list_defines(const struct clf__linear_pair *pair, const struct shape *shape)
+{
+    const struct clf__norm *norm = pair->norm;
+    int held = clf__layernorm_held(norm->gamma.columns);
+    struct pair_defines defines;
+    char held_define[24] = "", gemm_define[24];
+    if (held > 0) {
+        snprintf(held_define, sizeof held_define, " -DHELD=%d", held);
+    }
+    if (shape->warps > 0) {
+        snprintf(gemm_define, sizeof gemm_define, "-DWARPS=%d", shape->warps);
+    } else {
+        snprintf(gemm_define, sizeof gemm_define, "-DACTIVATION=%d", (int)pair->activation);
+    }
+    snprintf(defines.text, sizeof defines.text, "-DPRECISION=%d -DGROUPS_TOGETHER %s -DNORM=%d%s%s",
+             (int)precision_of(pair), gemm_define, (int)norm->kind,
+             norm->beta.buffer != NULL ? " -DHAS_BETA" : "", held_define);
+    return defines;
+}
+
+int clf__linear_pair_check(const struct clf__linear_pair *pair, const struct clf__linear_pairs *pairs)
+{
+    struct clf_device *device = clf__buffer_device(pairs->counters.buffer);
+    const struct shape shape = shape_of(pair);
+    const struct pair_defines defines = list_defines(pair, &shape);
+    const struct clf__argument arguments[] = {CLF__LOCAL(ANSWER_BYTES + shape.local_bytes)};
+    const struct clf__launch launch = {
+        .program = "linear_pair",
+        .defines = defines.text,
+        .gpu = {.kernel = kernel_name, .groups = {1}, .local = {(size_t)shape.items}},
+        CLF__ARGUMENTS(arguments),
+    };
+    int exceeds = 0;
+    clf_status status = clf__launch_check(&exceeds, device, &launch);
+    if (status != CLF_OK || exceeds) {
+        clf__log(CLF_LOG_INFO, "device %s: launches of two linear layers are disabled: %s", device->label,
+                 status != CLF_OK ? clf_last_error() : "their work-groups are too large");
+    }
+    return status == CLF_OK && !exceeds;
+}
+
+static struct clf__linear_pair_sizes list_sizes(const struct clf__linear_pair *pair,
+                                                const struct clf__linear_pairs *pairs)
+{
+    const struct clf_device *device = clf__buffer_device(pairs->counters.buffer);
+    int inputs = clf__weight_inputs(pair->first->weight);
+    size_t bytes = precision_of(pair) == CLF__PRECISION_INT8 ? 1 : sizeof(uint16_t);
+    size_t tail = precision_of(pair) == CLF__PRECISION_INT8 ? CLF__INT8_ROW_TAIL : 0;
+    return (struct clf__linear_pair_sizes){
+        .x = CLF__PLACE(pair->x),
+        .residual = CLF__PLACE(pair->residual),
+        .sums = CLF__PLACE(pair->sums),
+        .normed = CLF__PLACE(pair->normed),
+        .operands = CLF__PLACE(pair->operands),
+        .y = CLF__PLACE(pair->y),
+        .rows = pair->sums.rows,
+        .inputs = inputs,
+        .middle = pair->sums.columns,
+        .outputs = pair->y.columns,
+        .converts = converts(pair),
+        .x_pitch = (int)CLF__PACKED_PITCH((size_t)inputs, bytes, tail),
+        .is_rounded = pair->y.type != CLF__F32,
+        .activation = (int)pair->activation,
+        .failed = (int)pairs->failed.offset,
+        .most_looks = pairs->most_looks > 0                  ? pairs->most_looks
+                      : device->info->kind == CLF_DEVICE_CPU ? MOST_CPU_LOOKS
+                                                             : MOST_LOOKS,
+        .fails_at = pairs->fails_at,
+        .epsilon = pair->norm->epsilon,
+    };
+}
+
+static struct clf__cost cost_of(const struct clf__linear_pair *pair)
+{
+    int rows = pair->sums.rows;
+    struct clf__cost cost = clf__weight_cost(rows, pair->first->weight, NULL);
+    struct clf__cost second = clf__weight_cost(rows, pair->second->weight, NULL);
+    cost.operations += second.operations;
+    cost.bytes += second.bytes;
+    return cost;
+}
+
+clf_status clf__linear_pair_forward(const struct clf__linear_pair *pair, struct clf__linear_pairs *pairs)
+{
+    struct clf_device *device = clf__buffer_device(pairs->counters.buffer);
+    const struct shape shape = shape_of(pair);
+    const struct pair_defines defines = list_defines(pair, &shape);
+    const struct clf__linear_pair_sizes sizes = list_sizes(pair, pairs);
+    assert(pair->norm->gamma.offset == 0 && pair->norm->beta.offset == 0);
+    CLF__TRY(clf__gemm_reserve(device, sizes.rows, sizes.inputs, precision_of(pair)));
+    const struct clf__argument arguments[] = {
+        CLF__LOCAL(ANSWER_BYTES + shape.local_bytes),
+        CLF__BUFFER(pairs->counters.buffer),
+        CLF__BUFFER(pairs->failed.buffer),
+        CLF__BUFFER(pair->x.buffer),
+        CLF__BUFFER(clf__gemm_scratch(device)),
+        CLF__BUFFER(clf__weight_layout(pair->first->weight).buffer),
+        CLF__BUFFER(pair->first->bias),
+        CLF__BUFFER(pair->residual.buffer),
+        CLF__BUFFER(pair->sums.buffer),
+        CLF__BUFFER(pair->norm->gamma.buffer),
+        CLF__BUFFER(pair->norm->beta.buffer),
+        CLF__BUFFER(pair->normed.buffer),
+        CLF__BUFFER(pair->operands.buffer),
+        CLF__BUFFER(clf__weight_layout(pair->second->weight).buffer),
+        CLF__BUFFER(pair->second->bias),
+        CLF__BUFFER(pair->y.buffer),
+        CLF__STRUCT(sizes),
+    };
+    const struct clf__launch launch = {
+        .program = "linear_pair",
+        .defines = defines.text,
+        .gpu = {.kernel = kernel_name, .groups = {count_tasks(pair, &shape)}, .local = {(size_t)shape.items}},
+        CLF__ARGUMENTS(arguments),
+        .cost = cost_of(pair),
+    };
+    pairs->is_running = 1;
+    return clf__launch(device, &launch);
+}

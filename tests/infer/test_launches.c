@@ -1,0 +1,189 @@
+/* The number of launches per decoder layer in a step, with linear layers in pairs and separately: the same
+ * candidates. */
+#include <string.h>
+
+#include "math/layers/linear_pair.h"
+#include "model/infer/internal.h"
+#include "runtime/device/device.h"
+#include "support/support.h"
+
+#include "model/folder.h"
+
+enum { SOURCES = 16, BEAM = 4, ROWS = SOURCES * BEAM, LENGTH = 3, CANDIDATES = 2, EACH = 6 };
+
+/* A model of each family: its decoder layers, and the launches per layer, rounded up. A decoder also has
+ * launches before the first and after the last attention: two, in int8 four. With one layer, these count in
+ * full. */
+struct family {
+    const char *fixture;
+    int layers;
+    int paired, paired_int8; /* linear layers in pairs */
+    int separate,
+        separate_int8; /* one launch per operation; in int8 each linear layer also converts its input */
+};
+static const struct family families[] = {
+    {"marian", 2, 6, 7, 11, 17},  {"bart", 1, 7, 9, 11, 17},
+    {"m2m100", 1, 7, 9, 11, 17},  {"t5-gated", 1, 8, 10, 12, 18}, /* the gate is a launch */
+    {"whisper", 2, 6, 7, 11, 17},
+};
+
+static int64_t count_launches(struct clf_device *device)
+{
+    const struct clf_kernel_time *kernels;
+    int count;
+    int64_t launches = 0;
+    assert_ok(clf_device_profile(&kernels, &count, device));
+    for (int i = 0; i < count; i++) {
+        launches += kernels[i].launches;
+    }
+    return launches;
+}
+
+struct candidates {
+    float values[LENGTH][ROWS * CANDIDATES], statistics[LENGTH][4 * ROWS];
+    int32_t ids[LENGTH][ROWS * CANDIDATES];
+};
+
+/* Runs step t of `rows` rows and returns its launches. */
+static int64_t run_step(struct candidates *out, struct clf__session *session, int rows, int t)
+{
+    static const int32_t banned[ROWS + 1] = {0};
+    struct clf_device *device = session->transformer->device;
+    int32_t tokens[ROWS], positions[ROWS], cache_rows[ROWS], parents[ROWS], slots[ROWS];
+    for (int r = 0; r < rows; r++) {
+        tokens[r] = t == 0 ? 1 : 3 + (7 * r + 5 * t) % 20;
+        positions[r] = t;
+        cache_rows[r] = r;
+        parents[r] = r / BEAM * BEAM + (r * t + t) % (rows < BEAM ? rows : BEAM);
+        slots[r] = r / BEAM;
+    }
+    struct clf__step step = {.rows = rows,
+                             .tokens = tokens,
+                             .positions = positions,
+                             .cache_rows = cache_rows,
+                             .parents = parents,
+                             .slots = slots,
+                             .banned = banned,
+                             .banned_offsets = banned,
+                             .candidates = CANDIDATES,
+                             .values = out->values[t],
+                             .ids = out->ids[t],
+                             .statistics = out->statistics[t]};
+    int64_t before = count_launches(device);
+    assert_ok(clf__session_step(session, &step));
+    return count_launches(device) - before;
+}
+
+static void start(struct clf__session *session, struct clf__transformer *transformer)
+{
+    static int first[SOURCES + 1];
+    static int32_t ids[SOURCES * EACH];
+    struct support_random random = {3};
+    int features = transformer->config.feature_size;
+    for (int i = 0; i < SOURCES * EACH; i++) {
+        first[i / EACH + 1] = (i / EACH + 1) * EACH;
+        ids[i] = 3 + 7 * i % 20;
+    }
+    const float *frames =
+        features > 0 ? support_uniform_array(&random, SOURCES * EACH * (size_t)features, 1) : NULL;
+    const struct clf__sequences sources = {
+        .count = SOURCES, .first = first, .ids = features > 0 ? NULL : ids, .frames = frames};
+    assert_ok(clf__session_start(session, &sources));
+}
+
+/* Decodes LENGTH steps and returns the launches per layer of the last one, rounded up. */
+static int run(struct candidates *out, struct clf__transformer *transformer, int rows)
+{
+    const struct clf__session_limits limits = {.sources = SOURCES,
+                                               .source_tokens = SOURCES * EACH,
+                                               .source_length = EACH,
+                                               .cache_rows = ROWS,
+                                               .positions = LENGTH,
+                                               .candidates = CANDIDATES};
+    struct clf__session *session;
+    int layers = transformer->decoder.layer_count;
+    int64_t launches = 0;
+    memset(out, 0, sizeof *out);
+    assert_ok(clf__session_create(&session, transformer, &limits));
+    start(session, transformer);
+    for (int t = 0; t < LENGTH; t++) {
+        launches = run_step(out, session, rows, t);
+    }
+    static struct candidates ignored;
+    transformer->decoder.layer_count = 0; /* for the launches of a step outside its layers */
+    launches -= run_step(&ignored, session, rows, LENGTH - 1);
+    transformer->decoder.layer_count = layers;
+    clf__session_free(session);
+    return (int)((launches + layers - 1) / layers);
+}
+
+static void check_rows(struct clf__transformer *transformer, clf_precision precision, int rows, int paired,
+                       int separate)
+{
+    static struct candidates few, many;
+    struct clf_device *device = transformer->device;
+    enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + (int)clf__precision_of(precision);
+    clf__device_set_tunable(device, tunable, 0);
+    assert_int_equal(run(&many, transformer, rows), separate);
+    clf__device_set_tunable(device, tunable, clf__tunables[tunable].standard);
+    assert_int_equal(run(&few, transformer, rows), paired);
+    assert_memory_equal(&few, &many, sizeof few);
+}
+
+static void check_family(struct clf_device *device, const struct family *family, clf_precision precision)
+{
+    char path[256];
+    snprintf(path, sizeof path, "models/%s", family->fixture);
+    int is_int8 = precision == CLF_PRECISION_INT8;
+    struct clf__transformer *transformer;
+    assert_ok(clf__transformer_load(&transformer, device, support_fixture(path), precision));
+    assert_int_equal(transformer->decoder.layer_count, family->layers);
+    static const int rows[] = {1, BEAM, ROWS};
+    for (int i = 0; i < 3; i++) {
+        check_rows(transformer, precision, rows[i], is_int8 ? family->paired_int8 : family->paired,
+                   is_int8 ? family->separate_int8 : family->separate);
+    }
+    clf__transformer_free(transformer);
+    support_free_all();
+}
+
+static struct clf_device *open_device(clf_instructions instructions)
+{
+    struct clf_device *device = NULL;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_GPU;
+    options.gemm = CLF_GEMM_NATIVE;
+    options.attention = CLF_ATTENTION_FUSED;
+    options.instructions = instructions;
+    options.profile = 1;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    if (!clf__device_caps(device)->has_device_atomics) {
+        clf_device_close(device);
+        skip();
+    }
+    device->linear_pair_proofs = CLF__PERSISTENT_PROOFS; /* a proof repeats the step */
+    return device;
+}
+
+static void test_families(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_device(CLF_INSTRUCTIONS_PORTABLE);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        check_family(device, &families[i], CLF_PRECISION_FP32);
+        if (!support_small() || i == 0) {
+            check_family(device, &families[i], CLF_PRECISION_INT8);
+            check_family(device, &families[i], CLF_PRECISION_FP16);
+        }
+    }
+    clf_device_close(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_families, support_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
