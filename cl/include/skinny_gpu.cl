@@ -2,7 +2,9 @@
  * work-items. Include file, not a program; include after weight_gemm.cl. */
 #define SKINNY_ROWS  CLF__SKINNY_ROWS
 #define SKINNY_DEPTH 128
+#ifndef SKINNY_BATCH
 #define SKINNY_BATCH 4 /* inputs read from local memory while the previous ones are multiplied */
+#endif
 #define SKINNY_LOADS (SKINNY_DEPTH * PANEL / 4 / TILE_GROUP / INPUTS_TOGETHER) /* loads per item for a slice of W */
 
 /* A few adjacent inputs of an item's 4 rows and of its column. */

@@ -46,6 +46,7 @@ typedef ushort operand;
 #include "include/skinny_int8_gpu.cl"
 typedef ushort operand;
 #else
+#define SKINNY_BATCH 2 /* the tasks need registers */
 #include "include/skinny_gpu.cl"
 typedef float operand;
 #endif
@@ -109,8 +110,19 @@ static inline ALWAYS_INLINE void multiply_rows(__local float4 *memory, const str
 }
 #endif
 
-/* ---- Conversion of a row ---- */
+/* ---- The rows that the GEMMs read. SOURCE: x, or its converted rows; Intel's compiler needs more registers for a
+ * pointer that it selects at run time. ---- */
 
+#if PRECISION == 3 || defined(WARPS)
+#define SOURCE(x, converted, sizes)                                                                                    \
+    ((sizes).converts ? converted : (const __global operand *)(x) + (sizes).x.offset)
+#define NORMED(normed, operands) operands
+#else
+#define SOURCE(x, converted, sizes) ((const __global operand *)(x) + (sizes).x.offset)
+#define NORMED(normed, operands)    normed
+#endif
+
+/* Converts a row of x to operands, by the whole group. */
 #if PRECISION == 3
 static inline ALWAYS_INLINE void convert_row(__local float4 *memory, __global operand *to, int pitch, const __global float *from,
                                              int inputs)
@@ -202,6 +214,9 @@ static inline int take_task(__global uint *counters, __local int *answer)
     barrier(CLK_LOCAL_MEM_FENCE);
     int task = *answer;
     barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef HAS_SUBGROUPS /* tells compilers that all work-items have this value, which needs fewer registers */
+    task = sub_group_broadcast(task, 0);
+#endif
     return task;
 }
 
@@ -228,7 +243,7 @@ GPU_KERNEL_OF(ITEMS) void linear_pair_gpu(__local float4 *memory, __global uint 
     __local int *answer = (__local int *)memory++;
     int number = take_task(counters, answer);
     const struct task task = task_of(number, &sizes);
-    int tile = task.row / TILE_ROWS, is_first = task.stage == FIRST;
+    int tile = task.row / TILE_ROWS;
     const struct grid_barrier before = {counters + CLF__PAIR_COUNTER(max(task.stage - 1, 0), tile), failed + sizes.failed, answer,
                                         sizes.most_looks};
     int leaves = wait_for_groups(&before, (uint)count_needed(&task, &sizes), number == sizes.fails_at);
@@ -237,28 +252,32 @@ GPU_KERNEL_OF(ITEMS) void linear_pair_gpu(__local float4 *memory, __global uint 
                     (const __global float *)x + sizes.x.offset + (size_t)task.row * sizes.x.stride, sizes.inputs);
     } else if (!leaves && task.stage == NORMALISE) {
         norm_rows(memory, task.row, min(task.row + WAYS, sizes.rows), sums, normed, operands, gamma, beta, &sizes);
-    } else if (!leaves) {
-        __global float *result = sizes.is_rounded ? (__global float *)((__global ushort *)y + sizes.y.offset) : y + sizes.y.offset;
-#if PRECISION == 3 || defined(WARPS)
-        const __global operand *rows = operands + sizes.operands.offset;
-        int stride = sizes.operands.stride;
-#else
-        const __global operand *rows = normed + sizes.normed.offset;
-        int stride = sizes.normed.stride;
-#endif
+    } else if (!leaves && task.stage == FIRST) {
         const struct gemm gemm = {
-            .x = is_first ? (sizes.converts ? converted : (const __global operand *)x + sizes.x.offset) : rows,
-            .x_stride = is_first ? (sizes.converts ? sizes.x_pitch / 2 : sizes.x.stride) : stride,
-            .w = is_first ? w1 : w2,
-            .bias = is_first ? b1 : b2,
-            .residual = is_first ? residual + sizes.residual.offset : 0,
+            .x = SOURCE(x, converted, sizes),
+            .w = w1,
+            .bias = b1,
+            .residual = residual + sizes.residual.offset,
+            .y = sums + sizes.sums.offset,
+            .x_stride = sizes.converts ? sizes.x_pitch / 2 : sizes.x.stride,
             .residual_stride = sizes.residual.stride,
-            .y = is_first ? sums + sizes.sums.offset : result,
-            .y_stride = is_first ? sizes.sums.stride : sizes.y.stride,
-            .inputs = is_first ? sizes.inputs : sizes.middle,
-            .outputs = is_first ? sizes.middle : sizes.outputs,
-            .is_rounded = !is_first && sizes.is_rounded,
-            .activation = is_first ? 0 : sizes.activation,
+            .y_stride = sizes.sums.stride,
+            .inputs = sizes.inputs,
+            .outputs = sizes.middle,
+        };
+        multiply_rows(memory, &gemm, sizes.rows, task.row, task.column);
+    } else if (!leaves) {
+        const struct gemm gemm = {
+            .x = NORMED(normed, operands) + sizes.NORMED(normed, operands).offset,
+            .w = w2,
+            .bias = b2,
+            .y = sizes.is_rounded ? (__global float *)((__global ushort *)y + sizes.y.offset) : y + sizes.y.offset,
+            .x_stride = sizes.NORMED(normed, operands).stride,
+            .y_stride = sizes.y.stride,
+            .inputs = sizes.middle,
+            .outputs = sizes.outputs,
+            .is_rounded = sizes.is_rounded,
+            .activation = sizes.activation,
         };
         multiply_rows(memory, &gemm, sizes.rows, task.row, task.column);
     }

@@ -1,5 +1,5 @@
 /* The number of launches per decoder layer in a step, with linear layers in pairs and separately: the same
- * candidates. */
+ * candidates, also if a group stops waiting. */
 #include <string.h>
 
 #include "math/layers/linear_pair.h"
@@ -91,8 +91,9 @@ static void start(struct clf__session *session, struct clf__transformer *transfo
     assert_ok(clf__session_start(session, &sources));
 }
 
-/* Decodes LENGTH steps and returns the launches per layer of the last one, rounded up. */
-static int run(struct candidates *out, struct clf__transformer *transformer, int rows)
+/* Decodes LENGTH steps and returns the launches per layer of the last one, rounded up. In step 1, task
+ * `fails_at` of each pair does not wait (-1: none). */
+static int run(struct candidates *out, struct clf__transformer *transformer, int rows, int fails_at)
 {
     const struct clf__session_limits limits = {.sources = SOURCES,
                                                .source_tokens = SOURCES * EACH,
@@ -107,6 +108,7 @@ static int run(struct candidates *out, struct clf__transformer *transformer, int
     assert_ok(clf__session_create(&session, transformer, &limits));
     start(session, transformer);
     for (int t = 0; t < LENGTH; t++) {
+        session->pairs.fails_at = t == 1 ? fails_at : -1;
         launches = run_step(out, session, rows, t);
     }
     static struct candidates ignored;
@@ -124,9 +126,9 @@ static void check_rows(struct clf__transformer *transformer, clf_precision preci
     struct clf_device *device = transformer->device;
     enum clf__tunable tunable = CLF__TUNABLE_STEP_ROWS + (int)clf__precision_of(precision);
     clf__device_set_tunable(device, tunable, 0);
-    assert_int_equal(run(&many, transformer, rows), separate);
+    assert_int_equal(run(&many, transformer, rows, -1), separate);
     clf__device_set_tunable(device, tunable, clf__tunables[tunable].standard);
-    assert_int_equal(run(&few, transformer, rows), paired);
+    assert_int_equal(run(&few, transformer, rows, -1), paired);
     assert_memory_equal(&few, &many, sizeof few);
 }
 
@@ -180,9 +182,40 @@ static void test_families(void **state)
     clf_device_close(device);
 }
 
+static void count_warning(clf_log_level level, const char *message, void *count)
+{
+    *(int *)count += level == CLF_LOG_WARNING && strstr(message, "work-groups waited") != NULL;
+}
+
+/* The first steps are repeated with separate launches, and compared. After a failure all steps use those. */
+static void test_failure(void **state)
+{
+    (void)state;
+    static struct candidates few, many;
+    struct clf_device *device = open_device(CLF_INSTRUCTIONS_PORTABLE);
+    struct clf__transformer *transformer;
+    int warnings = 0;
+    assert_ok(
+        clf__transformer_load(&transformer, device, support_fixture("models/marian"), CLF_PRECISION_FP32));
+    device->linear_pair_proofs = 0;
+    run(&many, transformer, BEAM, -1);
+    assert_int_equal(device->linear_pair_proofs, CLF__PERSISTENT_PROOFS);
+    assert_false(device->has_no_linear_pairs);
+    clf_log_set(count_warning, &warnings);
+    int launches = run(&few, transformer, BEAM, 0);
+    clf_log_set(NULL, NULL);
+    assert_int_equal(launches, families[0].separate);
+    assert_int_equal(warnings, 1);
+    assert_true(device->has_no_linear_pairs);
+    assert_memory_equal(&few, &many, sizeof few);
+    clf__transformer_free(transformer);
+    clf_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_failure, support_teardown),
         cmocka_unit_test_teardown(test_families, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
