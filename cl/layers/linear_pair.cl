@@ -214,7 +214,8 @@ static inline int take_task(__global uint *counters, __local int *answer)
     barrier(CLK_LOCAL_MEM_FENCE);
     int task = *answer;
     barrier(CLK_LOCAL_MEM_FENCE);
-#ifdef HAS_SUBGROUPS /* tells compilers that all work-items have this value, which needs fewer registers */
+#if defined(HAS_SUBGROUPS) && defined(cl_intel_subgroups) /* tells the compiler that all work-items have this
+                                                           * value, which needs fewer registers */
     task = sub_group_broadcast(task, 0);
 #endif
     return task;
@@ -282,6 +283,8 @@ GPU_KERNEL_OF(ITEMS) void linear_pair_gpu(__local float4 *memory, __global uint 
         multiply_rows(memory, &gemm, sizes.rows, task.row, task.column);
     }
     const struct grid_barrier after = {counters + CLF__PAIR_COUNTER(task.stage, tile), failed, answer, 0};
-    arrive(&after); /* nothing waits for the last stage, but PoCL 3.1 fails if a condition surrounds a barrier here */
+    /* Also for the last stage, because PoCL 3.1 fails if a condition surrounds a barrier here, and for groups that stopped
+     * waiting, because the flag already invalidates the results. */
+    arrive(&after);
     leave(counters);
 }

@@ -4,6 +4,7 @@
 
 #include "math/layers/linear_pair.h"
 #include "model/infer/internal.h"
+#include "model/save.h"
 #include "runtime/device/device.h"
 #include "support/support.h"
 
@@ -182,6 +183,32 @@ static void test_families(void **state)
     clf_device_close(device);
 }
 
+/* GEMMs with matrix instructions, which read rounded rows, without persistent launches. */
+static void test_matrix(void **state)
+{
+    (void)state;
+    static const char config[] =
+        "{\"model_type\": \"clformer\", \"preset\": \"paper\", \"d_model\": 64, \"encoder_layers\": 1,"
+        " \"decoder_layers\": 2, \"encoder_ffn_dim\": 48, \"decoder_ffn_dim\": 96,"
+        " \"encoder_attention_heads\": 2, \"decoder_attention_heads\": 2, \"max_position_embeddings\": 600,"
+        " \"vocab_size\": 90}";
+    const char *folder = support_temporary_folder();
+    folder_write_text(folder, "config.json", config);
+    assert_ok(clf__model_initialise(folder, 3, NULL, NULL));
+    struct clf_device *device = open_device(CLF_INSTRUCTIONS_EMULATED);
+    device->has_no_persistent_launches = 1;
+    for (int is_int8 = 0; is_int8 <= 1; is_int8++) {
+        clf_precision precision = is_int8 ? CLF_PRECISION_INT8 : CLF_PRECISION_FP16;
+        struct clf__transformer *transformer;
+        assert_ok(clf__transformer_load(&transformer, device, folder, precision));
+        check_rows(transformer, precision, 1, 7, is_int8 ? 15 : 12);
+        check_rows(transformer, precision, BEAM, 7, is_int8 ? 15 : 12);
+        clf__transformer_free(transformer);
+    }
+    clf_device_close(device);
+    support_free_all();
+}
+
 static void count_warning(clf_log_level level, const char *message, void *count)
 {
     *(int *)count += level == CLF_LOG_WARNING && strstr(message, "work-groups waited") != NULL;
@@ -217,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_failure, support_teardown),
         cmocka_unit_test_teardown(test_families, support_teardown),
+        cmocka_unit_test_teardown(test_matrix, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
