@@ -176,7 +176,7 @@ static void test_refused_program(void **state)
     check_level(fast, "refuse", 0, 2, 2);
     assert_string_equal(first.failure,
                         "cannot compile program probe_matrix: CL_BUILD_PROGRAM_FAILURE (-11): the "
-                        "driver gave no log");
+                        "driver returned no log");
     assert_int_equal(warnings, 0);
 }
 
