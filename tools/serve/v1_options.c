@@ -218,23 +218,21 @@ static const struct language *read_language(const struct service *service, const
     return language;
 }
 
-int v1_languages_read(struct v1_request *request, const struct service *service, const struct fields *fields,
+int v1_languages_read(struct v1_request *out, const struct service *service, const struct fields *fields,
                       struct answer *answer)
 {
     const char *source = json_string_value(json_object_get(fields->object, "source"));
-    request->confidence = NAN;
-    request->source = source != NULL && strcmp(source, "auto") == 0
-                          ? detection_source(&request->confidence, service->routes, request->texts, answer)
-                          : read_language(service, fields, "source", answer);
-    request->target = request->source != NULL ? read_language(service, fields, "target", answer) : NULL;
-    if (request->target == NULL) {
+    out->confidence = NAN;
+    out->source = source != NULL && strcmp(source, "auto") == 0
+                      ? detection_source(&out->confidence, service->routes, out->texts, answer)
+                      : read_language(service, fields, "source", answer);
+    out->target = out->source != NULL ? read_language(service, fields, "target", answer) : NULL;
+    if (out->target == NULL) {
         return 0;
     }
-    if (!routes_find(&request->route, service->routes, request->source, request->target) ||
-        request->route.count == 0) {
-        *answer =
-            endpoints_error(400, "target: no model translates %s (%s) to %s (%s)", request->source->name,
-                            request->source->code, request->target->name, request->target->code);
+    if (!routes_find(&out->route, service->routes, out->source, out->target) || out->route.count == 0) {
+        *answer = endpoints_error(400, "target: no model translates %s (%s) to %s (%s)", out->source->name,
+                                  out->source->code, out->target->name, out->target->code);
         return 0;
     }
     return 1;
