@@ -166,6 +166,11 @@ class Translator(Model):
     def _translate(self, sources, prefixes, request):
         framed = [self._frame(tokens, request.most_input) for tokens in sources]
         chosen = [i for i, tokens in enumerate(framed) if not self._is_empty(tokens)]
+        before, behind = (int(bool(self._config.get(key))) for key in ("add_source_bos", "add_source_eos"))
+        if request.options["replace_unknown"] and before + behind > 0:
+            # The model adds the tokens itself, so that no unknown token is replaced by one of them.
+            request.options["exact_tokens"] = False
+            framed = [tokens[before : len(tokens) - behind] for tokens in framed]
         texts = [self._join(framed[i]) for i in chosen]
         begins = None if prefixes is None else [self._join(prefixes[i]) for i in chosen]
         empty = TranslationResult([[] for _ in range(request.count)],
