@@ -9,25 +9,9 @@
 #include "runtime/program/launch.h"
 
 enum {
-    LINEARS = 6,
     BUFFERS = CLF__DECODER_ADDRESSES / 2,
     STORED = 8 /* addresses that cl/layers/addresses.cl stores per launch */
 };
-
-static void list_linears(const struct clf__linear *out[LINEARS], const struct clf__layer *layer)
-{
-    out[0] = &layer->mixer.attention.input;
-    out[1] = &layer->mixer.attention.output;
-    out[2] = &layer->cross_attention.input;
-    out[3] = &layer->cross_attention.output;
-    out[4] = &layer->feed_forward.up;
-    out[5] = &layer->feed_forward.down;
-}
-
-static enum clf__precision precision_of(const struct clf__layer *layer)
-{
-    return clf__weight_layout(layer->mixer.attention.input.weight).precision;
-}
 
 static int is_plain(const struct clf__linear *linear)
 {
@@ -41,9 +25,9 @@ static int can_be_single(const struct clf__caps *caps, const struct clf__layer *
     if (!layer->mixer.kind->is_in_single_launch) {
         return 0;
     }
-    const struct clf__linear *linears[LINEARS];
-    list_linears(linears, layer);
-    for (int i = 0; i < LINEARS; i++) {
+    const struct clf__linear *linears[CLF__DECODER_LINEARS];
+    clf__decoder_layer_linears(linears, layer);
+    for (int i = 0; i < CLF__DECODER_LINEARS; i++) {
         if (!is_plain(linears[i])) {
             return 0;
         }
@@ -55,9 +39,9 @@ static int can_be_single(const struct clf__caps *caps, const struct clf__layer *
 /* Lists the buffers of a layer in the order of struct layer in cl/layers/decoder_layer.cl. */
 static void list_buffers(const struct clf__buffer **out, const struct clf__layer *layer)
 {
-    const struct clf__linear *linears[LINEARS];
-    list_linears(linears, layer);
-    for (int i = 0; i < LINEARS; i++) {
+    const struct clf__linear *linears[CLF__DECODER_LINEARS];
+    clf__decoder_layer_linears(linears, layer);
+    for (int i = 0; i < CLF__DECODER_LINEARS; i++) {
         *out++ = clf__weight_layout(linears[i]->weight).buffer;
         *out++ = linears[i]->bias;
     }
@@ -127,7 +111,7 @@ static int is_single(const struct clf__layer *layer, int rows, const struct clf_
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->addresses.buffer));
     const struct clf__attention_call *cross = call->cross_call;
     /* The limit is infinite unless `clformer tune` found that one launch per op is faster for many rows. */
-    return rows <= caps->tuning.values[CLF__TUNABLE_STEP_ROWS + precision_of(layer)] &&
+    return rows <= caps->tuning.values[CLF__TUNABLE_STEP_ROWS + clf__decoder_layer_precision(layer)] &&
            cross->maps.buffer == NULL && cross->weights.buffer == NULL &&
            cross->mask.additive.buffer == NULL && cross->mask.relative.buffer == NULL && !cross->mask.causal;
 }
@@ -150,7 +134,7 @@ int clf__decoder_layers_take_start(const struct clf__layer *layers, int count, i
 {
     const struct clf__weight *tokens = start->front_end->tokens;
     return clf__decoder_layers_together(layers, count, rows, calls) > 0 && tokens != NULL &&
-           clf__weight_layout(tokens).precision == precision_of(layers);
+           clf__weight_layout(tokens).precision == clf__decoder_layer_precision(layers);
 }
 
 /* Writes the macros, which are the same for all layers of a decoder. */
@@ -162,7 +146,7 @@ static void write_defines(char *defines, size_t size, const struct clf__layer *l
     snprintf(defines, size,
              "-DPRECISION=%d -DACTIVATION=%d -DNORM=%d%s -DNORM_FIRST=%d -DKEY_WIDTH=%d "
              "-DVALUE_WIDTH=%d%s",
-             (int)precision_of(layer), (int)layer->feed_forward.activation, (int)norm->kind,
+             (int)clf__decoder_layer_precision(layer), (int)layer->feed_forward.activation, (int)norm->kind,
              norm->beta.buffer != NULL ? " -DHAS_BETA" : "", layer->norm_first, heads->key_width,
              heads->value_width, clf__cache_define(memory));
 }
@@ -171,8 +155,8 @@ static void write_defines(char *defines, size_t size, const struct clf__layer *l
 void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
                                  const struct clf__layer_call *call)
 {
-    const struct clf__linear *linears[LINEARS];
-    list_linears(linears, layer);
+    const struct clf__linear *linears[CLF__DECODER_LINEARS];
+    clf__decoder_layer_linears(linears, layer);
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     double pairs = call->step->pairs, memory_rows = call->memory.rows;
     enum clf__type type = call->memory.type;
@@ -181,7 +165,7 @@ void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer
         clf__attention_cost(heads, rows, memory_rows, type, call->cross_call->ranges.pairs);
     cost->operations += self.operations + cross.operations;
     cost->bytes += self.bytes + cross.bytes;
-    for (int i = 0; i < LINEARS; i++) {
+    for (int i = 0; i < CLF__DECODER_LINEARS; i++) {
         struct clf__cost product = clf__weight_cost(rows, linears[i]->weight, NULL);
         cost->operations += product.operations;
         cost->bytes += product.bytes;
@@ -296,7 +280,7 @@ clf_status clf__decoder_layers_single(const struct clf__layer *layers, int count
     int inputs = layers->feed_forward.width;
     inputs = inputs > workspace->x.columns ? inputs : workspace->x.columns;
     inputs = inputs > workspace->context.columns ? inputs : workspace->context.columns;
-    CLF__TRY(clf__gemm_reserve(device, workspace->x.rows, inputs, precision_of(layers)));
+    CLF__TRY(clf__gemm_reserve(device, workspace->x.rows, inputs, clf__decoder_layer_precision(layers)));
     assert(calls->state->parts[0].type == calls->memory.type); /* the kernel reads both in one type */
     char defines[160];
     write_defines(defines, sizeof defines, layers, calls->memory);

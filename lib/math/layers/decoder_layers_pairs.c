@@ -2,19 +2,17 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "math/gemm/layout.h"
+#include "math/layers/grid_barrier.h"
 #include "math/layers/linear_pair.h"
 #include "math/ops/operand.h"
 #include "runtime/device/device.h"
-
-enum { LINEARS = 6 };
 
 clf_status clf__linear_pairs_reserve(struct clf__linear_pairs *pairs, struct clf__arena *arena, int rows,
                                      int d_model)
 {
     const struct clf__caps *caps = clf__device_caps(arena->device);
-    int has_atomics = caps->has_device_atomics || (caps->level->instructions & CLF__MATRIX_NV80) != 0;
     *pairs = (struct clf__linear_pairs){.fails_at = -1};
-    if (caps->variant != CLF_VARIANT_GPU || !has_atomics) {
+    if (caps->variant != CLF_VARIANT_GPU || !clf__grid_barrier_works(caps)) {
         return CLF_OK;
     }
     CLF__TRY(clf__arena_reserve(arena, &pairs->counters, CLF__I32, 1, CLF__PAIR_COUNTERS,
@@ -28,11 +26,6 @@ clf_status clf__linear_pairs_prepare(struct clf__linear_pairs *pairs)
 {
     struct clf__buffer *counters = pairs->counters.buffer;
     return counters == NULL ? CLF_OK : clf__buffer_fill(counters, 0, clf__buffer_bytes(counters), 0.0f);
-}
-
-static enum clf__precision precision_of(const struct clf__layer *layer)
-{
-    return clf__weight_layout(layer->mixer.attention.input.weight).precision;
 }
 
 /* Returns whether a launch can contain a linear layer together with the layer `like`. */
@@ -49,11 +42,9 @@ static int can_pair(const struct clf__layer *layer, const struct clf__workspace 
     if (!layer->mixer.kind->is_in_single_launch || layer->cross_attention.input.weight == NULL) {
         return 0;
     }
-    const struct clf__linear *linears[LINEARS] = {
-        &layer->mixer.attention.input,  &layer->mixer.attention.output, &layer->cross_attention.input,
-        &layer->cross_attention.output, &layer->feed_forward.up,        &layer->feed_forward.down,
-    };
-    for (int i = 0; i < LINEARS; i++) {
+    const struct clf__linear *linears[CLF__DECODER_LINEARS];
+    clf__decoder_layer_linears(linears, layer);
+    for (int i = 0; i < CLF__DECODER_LINEARS; i++) {
         if (!is_pairable(linears[i], linears[0])) {
             return 0;
         }
@@ -69,7 +60,7 @@ static int has_few_rows(const struct clf__layer *layer, const struct clf__worksp
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(workspace->x.buffer));
     int rows = workspace->x.rows;
     return rows > 0 && rows <= CLF__PAIR_ROWS &&
-           rows <= caps->tuning.values[CLF__TUNABLE_STEP_ROWS + precision_of(layer)];
+           rows <= caps->tuning.values[CLF__TUNABLE_STEP_ROWS + clf__decoder_layer_precision(layer)];
 }
 
 /* Returns a pair without its linear layers: the norm between two sub-layers. */
@@ -79,7 +70,7 @@ static struct clf__linear_pair begin_pair(const struct clf__layer *layer, const 
                                           const struct clf__linear_pairs *pairs)
 {
     int norm_first = layer->norm_first, is_rounded = workspace->rounded.buffer != NULL;
-    int is_int8 = precision_of(layer) == CLF__PRECISION_INT8, rows = workspace->x.rows;
+    int is_int8 = clf__decoder_layer_precision(layer) == CLF__PRECISION_INT8, rows = workspace->x.rows;
     struct clf__tensor quantized = pairs->operands;
     quantized.rows = rows;
     return (struct clf__linear_pair){
@@ -224,8 +215,7 @@ int clf__linear_pairs_end(struct clf__linear_pairs *pairs, int failed)
     if (failed) {
         clf__log(CLF_LOG_WARNING,
                  "device %s: work-groups waited too long for other work-groups; decoding continues with one "
-                 "launch "
-                 "per operation",
+                 "launch per operation",
                  device->label);
         device->has_no_linear_pairs = 1;
     }

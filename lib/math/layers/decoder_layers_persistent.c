@@ -2,6 +2,7 @@
 
 #include "base/environment.h"
 #include "base/log.h"
+#include "math/layers/grid_barrier.h"
 #include "math/layers/persistent.h"
 #include "math/ops/cache.h"
 #include "math/ops/operand.h"
@@ -15,15 +16,6 @@ enum {
     OCTET = 8
 };
 static const char kernel_name[] = "decoder_layers_gpu";
-
-/* Maximum reads of the arrival counter before a group stops waiting: a few seconds on a GPU, where a read
- * takes about a microsecond. A CPU needs more, because reads are faster and threads may be preempted. */
-enum { MOST_LOOKS = 1 << 22, MOST_CPU_LOOKS = 1 << 26 };
-
-static enum clf__precision precision_of(const struct clf__layer *layer)
-{
-    return clf__weight_layout(layer->mixer.attention.input.weight).precision;
-}
 
 static int is_aligned(struct clf__tensor cache)
 {
@@ -51,9 +43,9 @@ static struct persistent_defines list_defines(const struct clf__layer *layer,
     struct persistent_defines defines;
     snprintf(defines.text, sizeof defines.text,
              "-DPRECISION=%d -DGROUPS_TOGETHER -DNORM=%d%s%s -DKEY_WIDTH=%d -DVALUE_WIDTH=%d%s%s",
-             (int)precision_of(layer), (int)norm->kind, norm->beta.buffer != NULL ? " -DHAS_BETA" : "",
-             held_define, heads->key_width, heads->value_width, clf__cache_define(call->memory),
-             aligned ? " -DIS_ALIGNED" : "");
+             (int)clf__decoder_layer_precision(layer), (int)norm->kind,
+             norm->beta.buffer != NULL ? " -DHAS_BETA" : "", held_define, heads->key_width,
+             heads->value_width, clf__cache_define(call->memory), aligned ? " -DIS_ALIGNED" : "");
     return defines;
 }
 
@@ -78,7 +70,7 @@ static int is_persistent(const struct clf__layer *layer, const struct clf__works
     const struct clf__caps *caps = &device->caps;
     const struct clf__attention_call *cross = call->cross_call;
     const struct clf__tensor *rounded = &workspace->rounded;
-    int most_rows = caps->tuning.values[CLF__TUNABLE_STEP_ROWS + precision_of(layer)];
+    int most_rows = caps->tuning.values[CLF__TUNABLE_STEP_ROWS + clf__decoder_layer_precision(layer)];
     return !device->has_no_persistent_launches && workspace->x.rows <= CLF__PERSISTENT_ROWS &&
            workspace->x.rows <= most_rows && rounded->buffer != NULL &&
            rounded->offset % CLF__WORD_HALVES == 0 &&
@@ -143,7 +135,7 @@ static struct clf__stages_sizes list_sizes(const struct clf__layer *layer,
     const struct clf__persistent *persistent = call->persistent;
     const struct clf__attention_call *cross = call->cross_call;
     const struct clf__heads *heads = &layer->mixer.attention.heads;
-    int is_int8 = precision_of(layer) == CLF__PRECISION_INT8;
+    int is_int8 = clf__decoder_layer_precision(layer) == CLF__PRECISION_INT8;
     struct clf__stages_sizes sizes = {
         .rounds = !layer->norm_first,
         .first = 1 + call->layer * persistent->layer_stages,
@@ -228,9 +220,7 @@ clf_status clf__persistent_launch(const struct clf__layer *layers, int count,
     struct clf__stages_sizes sizes = list_sizes(layers, workspace, calls, &history);
     unsigned groups = device->caps.compute_units;
     sizes.count = count * persistent->layer_stages + sizes.rounds;
-    sizes.most_looks = persistent->most_looks > 0             ? persistent->most_looks
-                       : device->info->kind == CLF_DEVICE_CPU ? MOST_CPU_LOOKS
-                                                              : MOST_LOOKS;
+    sizes.most_looks = clf__grid_barrier_looks(device, persistent->most_looks);
     struct clf__cost cost = {.operations = 0.0};
     for (int i = 0; i < count; i++) {
         clf__decoder_layer_add_cost(&cost, &layers[i], workspace->x.rows, &calls[i]);

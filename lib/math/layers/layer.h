@@ -107,6 +107,14 @@ void clf__decoder_list_attentions(struct clf__attention_step_sizes *self, struct
                                   const struct clf__attention_history *history,
                                   const struct clf__layer_call *call, int rows, int y_stride, int q_stride);
 
+/* Lists the linear layers of a decoder layer: both of self-attention, of cross-attention and of the
+ * feed-forward network. */
+enum { CLF__DECODER_LINEARS = 6 };
+void clf__decoder_layer_linears(const struct clf__linear *out[CLF__DECODER_LINEARS],
+                                const struct clf__layer *layer);
+/* Returns the precision of the weights of a decoder layer. */
+enum clf__precision clf__decoder_layer_precision(const struct clf__layer *layer);
+
 /* Adds the cost of the GEMMs and attentions of a layer in a step. */
 void clf__decoder_layer_add_cost(struct clf__cost *cost, const struct clf__layer *layer, int rows,
                                  const struct clf__layer_call *call);

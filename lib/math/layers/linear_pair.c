@@ -4,16 +4,14 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/minmax.h"
 #include "math/gemm/layout.h"
+#include "math/layers/grid_barrier.h"
 #include "math/ops/operand.h"
 #include "runtime/device/device.h"
 #include "runtime/program/launch.h"
 
 static const char kernel_name[] = "linear_pair_gpu";
-
-/* Maximum reads of a counter before a group stops waiting: a few seconds on a GPU. A CPU needs more, because
- * reads are faster and threads may be preempted. */
-enum { MOST_LOOKS = 1 << 22, MOST_CPU_LOOKS = 1 << 26 };
 
 /* Bytes of local memory for a slice of both operands of a GEMM without matrix instructions. */
 enum {
@@ -39,11 +37,6 @@ static int has_matrix(const struct clf__linear *linear)
     return clf__layout_has_matrix(clf__weight_layout(linear->weight));
 }
 
-static int largest(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 static struct shape shape_of(const struct clf__linear_pair *pair)
 {
     struct clf_device *device = clf__buffer_device(pair->sums.buffer);
@@ -55,7 +48,8 @@ static struct shape shape_of(const struct clf__linear_pair *pair)
     const struct clf__matrix_level *level = &device->caps.level->matrix;
     int first = clf__matrix_warps(device, precision, clf__weight_inputs(pair->first->weight));
     int second = clf__matrix_warps(device, precision, clf__weight_inputs(pair->second->weight));
-    int warps = largest(largest(first, second), CLF__GROUP / level->lanes); /* a norm needs a group */
+    int warps =
+        clf__max_int(clf__max_int(first, second), CLF__GROUP / level->lanes); /* a norm needs a group */
     return (struct shape){level->rows, level->columns, warps * level->lanes, warps,
                           (size_t)warps * CLF__WARP_BYTES};
 }
@@ -147,9 +141,7 @@ static struct clf__linear_pair_sizes list_sizes(const struct clf__linear_pair *p
         .is_rounded = pair->y.type != CLF__F32,
         .activation = (int)pair->activation,
         .failed = (int)pairs->failed.offset,
-        .most_looks = pairs->most_looks > 0                  ? pairs->most_looks
-                      : device->info->kind == CLF_DEVICE_CPU ? MOST_CPU_LOOKS
-                                                             : MOST_LOOKS,
+        .most_looks = clf__grid_barrier_looks(device, pairs->most_looks),
         .fails_at = pairs->fails_at,
         .epsilon = pair->norm->epsilon,
     };

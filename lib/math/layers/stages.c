@@ -2,38 +2,24 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "math/layers/grid_barrier.h"
 #include "math/layers/persistent.h"
 #include "math/ops/operand.h"
 #include "runtime/device/caps.h"
 
 /* LAYER_STAGES includes INT8_STAGES, which only int8 has: they quantize the results of both attentions and
  * the activations of the feed-forward network. */
-enum { WORD = 16, VECTOR_FLOATS = 4, LINEARS = 6, LAYER_STAGES = 11, INT8_STAGES = 3 };
+enum { WORD = 16, VECTOR_FLOATS = 4, LAYER_STAGES = 11, INT8_STAGES = 3 };
 
 static int round_up(int n, int unit)
 {
     return (n + unit - 1) / unit * unit;
 }
 
-static void list_linears(const struct clf__linear *out[LINEARS], const struct clf__layer *layer)
-{
-    out[0] = &layer->mixer.attention.input;
-    out[1] = &layer->mixer.attention.output;
-    out[2] = &layer->cross_attention.input;
-    out[3] = &layer->cross_attention.output;
-    out[4] = &layer->feed_forward.up;
-    out[5] = &layer->feed_forward.down;
-}
-
 static int is_taken(const struct clf__linear *linear, enum clf__precision precision)
 {
     struct clf__weight_layout layout = clf__weight_layout(linear->weight);
     return linear->scale == 1.0f && layout.precision == precision && clf__layout_has_matrix(layout);
-}
-
-static enum clf__precision precision_of(const struct clf__layer *layer)
-{
-    return clf__weight_layout(layer->mixer.attention.input.weight).precision;
 }
 
 static int same_heads(const struct clf__heads *a, const struct clf__heads *b)
@@ -49,19 +35,18 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
     if (!layer->mixer.kind->is_in_single_launch || layer->cross_attention.input.weight == NULL) {
         return 0;
     }
-    enum clf__precision precision = precision_of(first);
-    const struct clf__linear *linears[LINEARS];
-    list_linears(linears, layer);
-    for (int i = 0; i < LINEARS; i++) {
+    enum clf__precision precision = clf__decoder_layer_precision(first);
+    const struct clf__linear *linears[CLF__DECODER_LINEARS];
+    clf__decoder_layer_linears(linears, layer);
+    for (int i = 0; i < CLF__DECODER_LINEARS; i++) {
         if (!is_taken(linears[i], precision)) {
             return 0;
         }
     }
     const struct clf__heads *heads = &first->mixer.attention.heads;
-    int has_barrier = caps->has_device_atomics || (caps->level->instructions & CLF__MATRIX_NV80) != 0;
-    return clf__caps_use_matrix(caps, precision) && has_barrier && caps->attention == CLF_ATTENTION_FUSED &&
-           !layer->feed_forward.gated && layer->relative.table.buffer == NULL &&
-           layer->norm_first == first->norm_first &&
+    return clf__caps_use_matrix(caps, precision) && clf__grid_barrier_works(caps) &&
+           caps->attention == CLF_ATTENTION_FUSED && !layer->feed_forward.gated &&
+           layer->relative.table.buffer == NULL && layer->norm_first == first->norm_first &&
            layer->mixer_norm.gamma.columns % CLF__MATRIX_INPUTS(CLF__PRECISION_FP16) == 0 &&
            layer->feed_forward.width == first->feed_forward.width &&
            layer->mixer_norm.kind == first->mixer_norm.kind &&
@@ -86,7 +71,7 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
 {
     const struct clf__heads *heads = &layer->mixer.attention.heads;
     int d_model = layer->mixer_norm.gamma.columns, values = heads->count * heads->value_width, words = 0;
-    enum clf__precision precision = precision_of(layer);
+    enum clf__precision precision = clf__decoder_layer_precision(layer);
     const int columns[CLF__ROWS_COUNT] = {
         [CLF__ROWS_X] = d_model,
         [CLF__ROWS_SUMS] = d_model,
@@ -116,10 +101,10 @@ static int place_rows(struct clf__place out[CLF__ROWS_COUNT], const struct clf__
 /* Returns the number of floats of a layer's vectors, including vectors that the layer does not have. */
 static int64_t count_vectors(const struct clf__layer *layer)
 {
-    const struct clf__linear *linears[LINEARS];
-    list_linears(linears, layer);
+    const struct clf__linear *linears[CLF__DECODER_LINEARS];
+    clf__decoder_layer_linears(linears, layer);
     int64_t count = 6 * (int64_t)round_up(layer->mixer_norm.gamma.columns, VECTOR_FLOATS);
-    for (int i = 0; i < LINEARS; i++) {
+    for (int i = 0; i < CLF__DECODER_LINEARS; i++) {
         count += round_up(clf__weight_outputs(linears[i]->weight), VECTOR_FLOATS);
     }
     return count;
@@ -141,7 +126,8 @@ clf_status clf__persistent_reserve(struct clf__persistent *persistent, struct cl
     }
     rows = rows < CLF__PERSISTENT_ROWS ? rows : CLF__PERSISTENT_ROWS;
     int words = place_rows(persistent->rows, layers, rows);
-    persistent->layer_stages = LAYER_STAGES + (precision_of(layers) == CLF__PRECISION_INT8 ? INT8_STAGES : 0);
+    persistent->layer_stages =
+        LAYER_STAGES + (clf__decoder_layer_precision(layers) == CLF__PRECISION_INT8 ? INT8_STAGES : 0);
     CLF__TRY(clf__arena_reserve(arena, &persistent->vectors, CLF__F32, 1, vectors,
                                 "the layers' biases and norms"));
     CLF__TRY(clf__arena_reserve(arena, &persistent->work, CLF__F32, words, WORD / (int)sizeof(float),
@@ -307,7 +293,8 @@ clf_status clf__persistent_prepare(struct clf__persistent *persistent, const str
     for (int i = 0; i < 2; i++) {
         CLF__TRY(clf__buffer_fill(zeros[i], 0, clf__buffer_bytes(zeros[i]), 0.0f));
     }
-    struct list list = {.persistent = persistent, .is_int8 = precision_of(layers) == CLF__PRECISION_INT8};
+    struct list list = {.persistent = persistent,
+                        .is_int8 = clf__decoder_layer_precision(layers) == CLF__PRECISION_INT8};
     CLF__TRY(clf__allocate(&list.stages, (size_t)persistent->stages.rows, sizeof *list.stages));
     clf_status status = list_stages(&list, layers, count, states, memory);
     clf__free(list.stages);
