@@ -1,4 +1,4 @@
-/* Runs a lane: admits units, runs a step of all lines and windows under search, and finishes units. */
+/* Runs a lane: admits units, runs a step of all active lines and windows, and finishes units. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -39,10 +39,19 @@ static void drop_cancelled(struct clf__lane *lane)
     }
 }
 
+/* Returns the first free slot of `count`, `from` or later; `count` if there is none. */
+static int find_free_slot(struct clf__unit *const *units, int count, int from)
+{
+    while (from < count && units[from] != NULL) {
+        from++;
+    }
+    return from;
+}
+
 /* Reserves a free slot, `from` or later, for a line that fits in the budget; returns -1 if there is none. */
 static int reserve(struct clf__lane *lane, const struct clf__unit *unit, int from, int64_t tokens)
 {
-    int slot = clf__lane_free_slot(lane, from);
+    int slot = find_free_slot(lane->units, lane->max_lines, from);
     int is_alone = tokens == 0; /* a single line may exceed the budget */
     return slot < lane->max_lines && (is_alone || tokens + unit->cost <= lane->batch_tokens) &&
                    clf__lane_reserve(lane, slot, unit->source.length)
@@ -61,7 +70,7 @@ static int choose_unit(struct turn *turn, struct clf__lane *lane, struct clf__un
     struct clf__windows *windows = &lane->windows;
     if (unit->window != NULL) {
         int last = turn->windows > 0 ? windows->chosen_slots[turn->windows - 1] : -1;
-        int slot = clf__windows_free_slot(windows, last + 1);
+        int slot = find_free_slot(windows->units, windows->slots, last + 1);
         if (slot == windows->slots) {
             return 0;
         }

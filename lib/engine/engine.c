@@ -84,6 +84,20 @@ clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *
     return CLF_OK;
 }
 
+void clf__engine_join(struct clf_engine *engine)
+{
+    atomic_fetch_add(&engine->sharers, 1);
+}
+
+void clf__engine_leave(struct clf_engine *engine, int owns)
+{
+    if (owns) {
+        clf__engine_free(engine);
+    } else if (engine != NULL) {
+        atomic_fetch_sub(&engine->sharers, 1);
+    }
+}
+
 void clf__engine_free(struct clf_engine *engine)
 {
     if (engine == NULL) {

@@ -46,6 +46,11 @@ clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *
                               int batch_tokens, int64_t cache_bytes);
 /* Frees an engine without jobs. */
 void clf__engine_free(struct clf_engine *engine);
+/* Counts another translator or transcriber that shares the engine. */
+void clf__engine_join(struct clf_engine *engine);
+/* Called when a translator or transcriber is freed: frees the engine that it owns, or stops sharing it; NULL
+ * is ignored. */
+void clf__engine_leave(struct clf_engine *engine, int owns);
 
 /* Chooses the batches of all lanes that have none, for lines that need a capacity. */
 clf_status clf__engine_fit(struct clf_engine *engine, const struct clf__capacity *capacity);

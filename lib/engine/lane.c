@@ -91,14 +91,6 @@ void clf__lane_free(struct clf__lane *lane)
     clf__session_free(lane->align_session);
 }
 
-int clf__lane_free_slot(const struct clf__lane *lane, int from)
-{
-    while (from < lane->max_lines && lane->units[from] != NULL) {
-        from++;
-    }
-    return from;
-}
-
 int clf__lane_reserve(struct clf__lane *lane, int slot, int length)
 {
     return clf__session_reserve(lane->session, slot, length);

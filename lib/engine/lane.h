@@ -84,8 +84,6 @@ clf_status clf__lane_prepare(struct clf__lane *lane);
 void clf__lane_release(struct clf__lane *lane);
 void clf__lane_free(struct clf__lane *lane);
 
-/* Returns the first free slot, `from` or later; max_lines if there is none. */
-int clf__lane_free_slot(const struct clf__lane *lane, int from);
 /* Reserves memory for a source of this length; returns 0 if too little is free at present. */
 int clf__lane_reserve(struct clf__lane *lane, int slot, int length);
 void clf__lane_unreserve(struct clf__lane *lane, int slot);

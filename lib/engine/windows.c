@@ -133,14 +133,6 @@ void clf__windows_free(struct clf__windows *windows)
     clf__window_maker_free(windows->maker);
 }
 
-int clf__windows_free_slot(const struct clf__windows *windows, int from)
-{
-    while (from < windows->slots && windows->units[from] != NULL) {
-        from++;
-    }
-    return from;
-}
-
 /* Begins an attempt to decode the window in a slot. */
 static clf_status begin(const struct clf__windows *windows, int slot)
 {

@@ -79,9 +79,6 @@ int clf__windows_serve(const struct clf__windows *windows, const struct clf__win
 void clf__windows_release(struct clf__windows *windows);
 void clf__windows_free(struct clf__windows *windows);
 
-/* Returns the first free slot, `from` or later; `slots` if there is none. */
-int clf__windows_free_slot(const struct clf__windows *windows, int from);
-
 /* Encodes the first `count` windows of `chosen` in their slots, and begins to decode them. */
 clf_status clf__windows_add(struct clf__lane *lane, int count);
 

@@ -359,7 +359,7 @@ static clf_status create(struct clf_transcriber **out, struct clf_engine *engine
         status = create_engine(transcriber);
     } else if (status == CLF_OK) {
         transcriber->engine = engine;
-        atomic_fetch_add(&engine->sharers, 1);
+        clf__engine_join(engine);
     }
     if (status == CLF_OK) {
         status = clf__engine_fit_windows(transcriber->engine, &transcriber->capacity);
@@ -401,11 +401,7 @@ void clf_transcriber_free(struct clf_transcriber *transcriber)
                  "free it in its own callbacks");
         return;
     }
-    if (transcriber->owns_engine) {
-        clf__engine_free(transcriber->engine);
-    } else if (transcriber->engine != NULL) {
-        atomic_fetch_sub(&transcriber->engine->sharers, 1);
-    }
+    clf__engine_leave(transcriber->engine, transcriber->owns_engine);
     clf__ids_free(&transcriber->suppressed);
     clf__ids_free(&transcriber->suppressed_first);
     clf__ids_free(&transcriber->prompt);

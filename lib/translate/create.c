@@ -124,7 +124,7 @@ clf_status clf_translator_create_shared(struct clf_translator **out, struct clf_
         return status;
     }
     translator->engine = engine;
-    atomic_fetch_add(&engine->sharers, 1);
+    clf__engine_join(engine);
     status = fit(translator);
     if (status != CLF_OK) {
         clf_translator_free(translator);

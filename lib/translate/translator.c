@@ -98,11 +98,7 @@ void clf_translator_free(struct clf_translator *translator)
                  "free it in its own callbacks");
         return;
     }
-    if (translator->owns_engine) {
-        clf__engine_free(translator->engine);
-    } else if (translator->engine != NULL) {
-        atomic_fetch_sub(&translator->engine->sharers, 1);
-    }
+    clf__engine_leave(translator->engine, translator->owns_engine);
     clf__settings_free(translator->settings);
     clf__free(translator);
 }
