@@ -34,13 +34,7 @@ static void make_lines(void)
 /* A device that counts launches. */
 static struct clf_device *open_device(clf_variant variant, int steps)
 {
-    struct clf_device *device;
-    struct clf_device_options options;
-    clf_device_options_init(&options);
-    options.variant = variant;
-    options.gemm = CLF_GEMM_NATIVE;
-    options.profile = 1;
-    assert_ok(clf_device_open(&device, NULL, &options));
+    struct clf_device *device = support_open_profiled(variant, CLF_INSTRUCTIONS_AUTO);
     clf__device_set_tunable(device, CLF__TUNABLE_PIPELINED_STEPS, steps);
     return device;
 }

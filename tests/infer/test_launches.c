@@ -28,18 +28,6 @@ static const struct family families[] = {
     {"whisper", 2, 6, 7, 11, 17},
 };
 
-static int64_t count_launches(struct clf_device *device)
-{
-    const struct clf_kernel_time *kernels;
-    int count;
-    int64_t launches = 0;
-    assert_ok(clf_device_profile(&kernels, &count, device));
-    for (int i = 0; i < count; i++) {
-        launches += kernels[i].launches;
-    }
-    return launches;
-}
-
 struct candidates {
     float values[LENGTH][ROWS * CANDIDATES], statistics[LENGTH][4 * ROWS];
     int32_t ids[LENGTH][ROWS * CANDIDATES];
@@ -70,9 +58,9 @@ static int64_t run_step(struct candidates *out, struct clf__session *session, in
                              .values = out->values[t],
                              .ids = out->ids[t],
                              .statistics = out->statistics[t]};
-    int64_t before = count_launches(device);
+    int64_t before = support_launches(device, NULL);
     assert_ok(clf__session_step(session, &step));
-    return count_launches(device) - before;
+    return support_launches(device, NULL) - before;
 }
 
 static void start(struct clf__session *session, struct clf__transformer *transformer)

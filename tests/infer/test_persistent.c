@@ -109,14 +109,7 @@ static int run(struct candidates *out, struct clf__transformer *transformer, int
 /* A device that counts launches; skips if it does not support persistent ones. */
 static struct clf_device *open_device(void)
 {
-    struct clf_device *device = NULL;
-    struct clf_device_options options;
-    clf_device_options_init(&options);
-    options.variant = CLF_VARIANT_GPU;
-    options.gemm = CLF_GEMM_NATIVE;
-    options.instructions = CLF_INSTRUCTIONS_EMULATED;
-    options.profile = 1;
-    assert_ok(clf_device_open(&device, NULL, &options));
+    struct clf_device *device = support_open_profiled(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_EMULATED);
     const struct clf__caps *caps = clf__device_caps(device);
     if (!caps->has_device_atomics || caps->max_work_group < CLF__STAGE_GROUP) {
         clf_device_close(device);

@@ -167,37 +167,12 @@ static void test_not_finite(void **state)
     support_free_all();
 }
 
-static struct clf_device *open_profiled(clf_variant variant, clf_instructions instructions)
-{
-    struct clf_device *device;
-    struct clf_device_options options;
-    clf_device_options_init(&options);
-    options.variant = variant;
-    options.instructions = instructions;
-    options.gemm = CLF_GEMM_NATIVE;
-    options.profile = 1;
-    assert_ok(clf_device_open(&device, NULL, &options));
-    return device;
-}
-
-static int64_t count_launches(struct clf_device *device)
-{
-    const struct clf_kernel_time *times;
-    int count;
-    int64_t launches = 0;
-    assert_ok(clf_device_profile(&times, &count, device));
-    for (int i = 0; i < count; i++) {
-        launches += times[i].launches;
-    }
-    return launches;
-}
-
 /* Before the host waits for a step, the next one is enqueued; it takes one more launch than a step whose
  * tokens the host knows. */
 static void check_order(int beams)
 {
     for (int variant = support_first_variant(); variant <= support_last_variant(); variant++) {
-        struct clf_device *device = open_profiled((clf_variant)variant, CLF_INSTRUCTIONS_AUTO);
+        struct clf_device *device = support_open_profiled((clf_variant)variant, CLF_INSTRUCTIONS_AUTO);
         struct clf__transformer *transformer;
         assert_ok(clf__transformer_load(&transformer, device, support_fixture("models/marian"),
                                         CLF_PRECISION_FP32));
@@ -219,7 +194,7 @@ static void check_order(int beams)
                 int is_before_next = i == 0 || step + 1 == LENGTH;
                 assert_int_equal(enqueued_before_wait[step], step + (is_before_next ? 1 : 2));
             }
-            launches[i] = count_launches(device);
+            launches[i] = support_launches(device, NULL);
         }
         assert_same(&runs[1], &runs[0], sources.count);
         assert_int_equal(runs[1].ahead, LENGTH - 1);
@@ -287,7 +262,7 @@ static void test_failures(void **state)
  * beams, their sources start again. */
 static void check_persistent(int beams)
 {
-    struct clf_device *device = open_profiled(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_EMULATED);
+    struct clf_device *device = support_open_profiled(CLF_VARIANT_GPU, CLF_INSTRUCTIONS_EMULATED);
     if (!device->caps.has_device_atomics || device->caps.max_work_group < CLF__STAGE_GROUP) {
         clf_device_close(device);
         return; /* does not support persistent launches */

@@ -370,6 +370,19 @@ char *support_temporary_path(const char *name)
     return path;
 }
 
+struct clf_device *support_open_profiled(clf_variant variant, clf_instructions instructions)
+{
+    struct clf_device *device = NULL;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = variant;
+    options.gemm = CLF_GEMM_NATIVE;
+    options.instructions = instructions;
+    options.profile = 1;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    return device;
+}
+
 int64_t support_launches(struct clf_device *device, const char *kernel)
 {
     const struct clf_kernel_time *kernels;
@@ -377,7 +390,8 @@ int64_t support_launches(struct clf_device *device, const char *kernel)
     int64_t launches = 0;
     assert_ok(clf_device_profile(&kernels, &count, device));
     for (int i = 0; i < count; i++) {
-        launches += strcmp(kernels[i].name, kernel) == 0 ? kernels[i].launches : 0;
+        int is_counted = kernel == NULL || strcmp(kernels[i].name, kernel) == 0;
+        launches += is_counted ? kernels[i].launches : 0;
     }
     return launches;
 }

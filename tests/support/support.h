@@ -89,7 +89,10 @@ void support_assert_close(const float *actual, const double *expected, size_t co
 void support_free_all(void);
 int support_teardown(void **state); /* support_free_all() as a cmocka teardown */
 
-/* Returns the number of launches of a kernel since a profiling device was opened or its profile was reset. */
+/* Opens a device that counts launches, with native GEMM; the caller closes it. */
+struct clf_device *support_open_profiled(clf_variant variant, clf_instructions instructions);
+/* Returns the number of launches of a kernel, or of all if it is NULL, since a profiling device was opened or
+ * its profile was reset. */
 int64_t support_launches(struct clf_device *device, const char *kernel);
 
 /* Returns <source>/tests/fixtures/<name>; borrowed until the next call. */
