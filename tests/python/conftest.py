@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MODEL = str(ROOT / "tools/models/fr-en-small")
 WHISPER = str(ROOT / "tests/fixtures/speech/tiny")
 SMALL = bool(os.environ.get("CLFORMER_TEST_SMALL"))
+long_test = pytest.mark.skipif(SMALL, reason="compiles other kernels for ten seconds or more; tools/test --all runs it")
 # The shapes of tests/support/digits.c, whose kernels other tests compile too.
 CONFIG = {
     "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "encoder_ffn_dim": 64,

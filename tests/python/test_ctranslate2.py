@@ -10,7 +10,7 @@ import sys
 import ctranslate2
 import numpy
 import pytest
-from conftest import ROOT, SMALL, run_python
+from conftest import ROOT, SMALL, long_test, run_python
 
 FOLDERS = ROOT / "tests/fixtures/formats/ctranslate2"
 LONGEST = 20
@@ -156,6 +156,7 @@ def test_samples(model):
     assert first.scores == sorted(first.scores, reverse=True) and len(set(map(tuple, first.hypotheses))) > 1
 
 
+@long_test
 def test_loading(tmp_path):
     files = {path.name: path.read_bytes() for path in (FOLDERS / "gated").iterdir() if "json" not in path.suffix}
     files.update({path.name: path.open("rb") for path in (FOLDERS / "gated").glob("*.json")})

@@ -15,18 +15,20 @@ import numpy
 import pytest
 
 import clformer
-from conftest import CONFIG, MODEL, ROOT, SMALL, WHISPER, run_python, write_wave
+from conftest import CONFIG, MODEL, ROOT, SMALL, WHISPER, long_test, run_python, write_wave
 
 MODULES = [module.name for module in pkgutil.iter_modules(clformer.__path__, "clformer.") if module.name != "clformer.__main__"]
+LONG_DOCTESTS = ["clformer.training", "clformer.transcriber"]  # as long_test
 
 
-@pytest.mark.parametrize("name", ["clformer", *MODULES])
+@pytest.mark.parametrize("name", ["clformer", *(x for x in MODULES if not SMALL or x not in LONG_DOCTESTS)])
 def test_doctests(name, translator, digits):
     write_wave("talk.wav", 2)
     names = {"model": MODEL, "whisper": WHISPER, "translator": translator, "numpy": numpy, "small": CONFIG}
     assert doctest.testmod(importlib.import_module(name), extraglobs=names).failed == 0
 
 
+@long_test
 def test_readme(tmp_path, monkeypatch, capsys):
     """The examples of README.md run, with small models in place of the models that they name."""
     monkeypatch.chdir(tmp_path)

@@ -162,34 +162,35 @@ INTERRUPTED = {
         translator = clformer.Translator({MODEL!r})
         translator.translate("Merci")
         print("ready", flush=True)
-        translator.translate_batch(["Je suis étudiant depuis deux ans."] * 20000)
+        while True:
+            translator.translate_batch(["Je suis étudiant depuis deux ans."] * 2000)
     """,
     "stream": f"""
         translator = clformer.Translator({MODEL!r})
         translator.translate("Merci", beam=1)
         print("ready", flush=True)
-        for _ in range(10000):
+        while True:
             list(translator.stream("Je suis étudiant"))
     """,
     "attention": f"""
         translator = clformer.Translator({MODEL!r})
         translator.attention("Merci")
         print("ready", flush=True)
-        for _ in range(10000):
+        while True:
             translator.attention("Merci")
     """,
     "transcribe": f"""
         import numpy
         transcriber = clformer.Transcriber({WHISPER!r}, beam=1, no_speech_threshold=None)
-        noise = numpy.random.default_rng(1).standard_normal(16000 * 300)
-        parts = transcriber.transcribe(noise, temperature=[0])
-        next(parts)
+        noise = numpy.random.default_rng(1).standard_normal(16000 * 60)
+        next(transcriber.transcribe(noise, temperature=[0]))
         print("ready", flush=True)
-        list(parts)
+        while True:
+            list(transcriber.transcribe(noise, temperature=[0]))
     """,
     "train": f"""
         print("ready", flush=True)
-        clformer.train("model", train=["a.txt", "b.txt"], tokens=True, batch_tokens=60, max_updates=1000000,
+        clformer.train("model", train=["a.txt", "b.txt"], tokens=True, batch_tokens=60, max_updates=10**9,
                        config={CONFIG!r})
     """,
     "load": f"""
@@ -210,7 +211,7 @@ def test_interrupt(name, digits):
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
-        assert time.monotonic() - start < 2  # on an idle machine less than one second
+        assert time.monotonic() - start < 10  # less than a second, unless the machine is busy
         assert process.wait(60) == 0
 
 
