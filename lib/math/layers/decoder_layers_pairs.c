@@ -150,7 +150,7 @@ int clf__linear_pairs_begin(const struct clf__layer *layers, int count,
 {
     struct clf__linear_pairs *pairs = calls->pairs;
     if (pairs == NULL || pairs->counters.buffer == NULL || calls->step == NULL ||
-        calls->step->places.buffer != NULL || !has_few_rows(layers, workspace)) {
+        calls->step->places.buffer != NULL) {
         return 0;
     }
     const struct clf_device *device = clf__buffer_device(pairs->counters.buffer);
@@ -162,7 +162,10 @@ int clf__linear_pairs_begin(const struct clf__layer *layers, int count,
            layers[together].norm_first == layers->norm_first) {
         together++;
     }
-    return together == 0 || pairs->is_checked || check_kernels(pairs, layers, workspace) ? together : 0;
+    return together > 0 && has_few_rows(layers, workspace) &&
+                   (pairs->is_checked || check_kernels(pairs, layers, workspace))
+               ? together
+               : 0;
 }
 
 static clf_status begin_layers(const struct clf__layer *layer, const struct clf__workspace *workspace)

@@ -112,7 +112,7 @@ void clf__decoder_list_attentions(struct clf__attention_step_sizes *self, struct
 enum { CLF__DECODER_LINEARS = 6 };
 void clf__decoder_layer_linears(const struct clf__linear *out[CLF__DECODER_LINEARS],
                                 const struct clf__layer *layer);
-/* Returns the precision of the weights of a decoder layer. */
+/* Returns the precision of the weights of a decoder layer with self-attention. */
 enum clf__precision clf__decoder_layer_precision(const struct clf__layer *layer);
 
 /* Adds the cost of the GEMMs and attentions of a layer in a step. */
