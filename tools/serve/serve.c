@@ -4,6 +4,7 @@
 #ifdef CLF_HAS_SERVER
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -207,6 +208,17 @@ static void free_service(struct service *service)
     clients_free(service->clients);
 }
 
+/* Many systems allow 1024 open files unless the program asks for more. */
+static void allow_files(void)
+{
+    static const rlim_t wanted = SERVER_MOST_CONNECTIONS + 1024; /* with models, logs and uploads */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+        limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 static int run_models(struct serving *serving)
 {
     if (serving->speaking >= 0 && serving->service.speech == NULL) {
@@ -259,7 +271,11 @@ int verb_serve(int argc, char **argv)
     if (status < 0) {
         status = flags_operands(&serving.flags, 0, 0, "serve takes only flags");
     }
-    return status >= 0 ? status : serve(&serving);
+    if (status >= 0) {
+        return status;
+    }
+    allow_files();
+    return serve(&serving);
 }
 
 #else
