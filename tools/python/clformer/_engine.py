@@ -21,13 +21,38 @@ MOST_SECONDS = 60  # time for calls to end after close()
 MOST_TRANSLATORS = 32  # sets of options that are kept for their next call
 
 
-def open_devices(selector: Optional[str]) -> Tuple[Any, int]:
-    """Opens the devices that a selector matches; returns the array and their number."""
+class Devices:
+    """The open devices that a selector matches. Objects with the same selector share them, and their compiled kernels."""
+
+    def __init__(self, selector: Optional[bytes]) -> None:
+        self.selector = selector
+        self.users = 0
+        self.array, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_int()
+        run(lambda: check(lib.clf_devices_open(ctypes.byref(self.array), ctypes.byref(count), selector, None)))
+        self.count = count.value
+
+    def release(self) -> None:
+        """Closes the devices when their last user releases them."""
+        with _devices_lock:
+            self.users -= 1
+            if self.users == 0:
+                del _devices[self.selector]
+                lib.clf_devices_close(self.array, self.count)
+
+
+_devices: Dict[Optional[bytes], Devices] = {}
+_devices_lock = threading.Lock()
+
+
+def acquire_devices(selector: Optional[str]) -> Devices:
+    """Returns open devices; release() must follow."""
     use_opencl()
-    devices, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_int()
     name = None if selector is None else encode(selector, "device")
-    run(lambda: check(lib.clf_devices_open(ctypes.byref(devices), ctypes.byref(count), name, None)))
-    return devices, count.value
+    with _devices_lock:
+        devices = _devices.get(name) or Devices(name)
+        _devices[name] = devices
+        devices.users += 1
+    return devices
 
 
 class Model:
@@ -40,19 +65,20 @@ class Model:
         if precision is not None:
             options.precision = choose(_c.clf_precision, precision, "precision")
         self.process = use_opencl()
-        self.devices, self.count = open_devices(device)
+        self.devices = acquire_devices(device)
+        self.count = self.devices.count
         self.models = (ctypes.c_void_p * self.count)()
         try:
-            run(lambda: check(lib.clf_models_load(self.models, self.devices, self.count, path, options), folder))
+            run(lambda: check(lib.clf_models_load(self.models, self.devices.array, self.count, path, options), folder))
         except BaseException:
-            lib.clf_devices_close(self.devices, self.count)
+            self.devices.release()
             raise
         self.first = next(int(model) for model in self.models if model)
 
     def free(self) -> None:
         for model in self.models:
             lib.clf_model_free(model)
-        lib.clf_devices_close(self.devices, self.count)
+        self.devices.release()
 
 
 class Translator:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _c
-from ._engine import open_devices
+from ._engine import acquire_devices
 from ._library import Flag, PathLike, check, encode, encode_path, field_type, lib, poll_hook, run, text
 from ._page import frame
 from .command import run_command
@@ -215,19 +215,19 @@ def train(output: PathLike, *, device: Optional[str] = None, recipe: Optional[Pa
     hooks.payload = flag.payload
 
     def work() -> None:
-        devices, count = None, 0
+        devices = None
         try:
             check(lib.clf_recipe_create(ctypes.byref(handle)))
             if recipe is not None:
                 check(lib.clf_recipe_load(handle, encode_path(recipe, "recipe")), recipe)
             set_options(handle, options)
-            devices, count = open_devices(device)
-            if count != 1:
-                raise ArgumentError(f"device: names {count} devices; training uses one")
-            check(lib.clf_train(devices[0], handle, path, hooks))
+            devices = acquire_devices(device)
+            if devices.count != 1:
+                raise ArgumentError(f"device: names {devices.count} devices; training uses one")
+            check(lib.clf_train(devices.array[0], handle, path, hooks))
         finally:
             if devices is not None:
-                lib.clf_devices_close(devices, count)
+                devices.release()
             lib.clf_recipe_free(handle)
 
     try:
