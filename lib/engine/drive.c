@@ -438,6 +438,18 @@ static int drives_on(const struct clf_engine *engine, const struct clf__lane *la
     return job != NULL ? !clf__job_is_over(job) && !engine->is_threaded : !engine->stops && !lane->is_lost;
 }
 
+/* Waits briefly, before an idle lane begins, for lines that other threads are about to submit: one call of
+ * the encoder then serves all. */
+static void await_lines(struct clf_engine *engine, const struct clf__lane *lane)
+{
+    static const double most_seconds = 1e-3;
+    double start = clf__seconds();
+    while (clf__lane_searched(lane) == 0 && atomic_load(&engine->preparing) > 0 &&
+           clf__seconds() - start < most_seconds) {
+        clf__engine_wait(engine, &engine->work, 1);
+    }
+}
+
 /* Lets the lane's thread, or that of another job, run the lane. */
 static void hand_over(struct clf_engine *engine, struct clf__lane *lane)
 {
@@ -456,6 +468,7 @@ void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct c
         if (job != NULL && !job->is_cancelled && !is_ready && !ask_driver(engine, lane, job)) {
             return;
         }
+        await_lines(engine, lane);
         drop_cancelled(lane);
         struct turn turn = choose(engine, lane);
         is_ready = turn.unserved != NULL; /* the next turn admits the line */

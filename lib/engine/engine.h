@@ -22,6 +22,7 @@ struct clf_engine {
     pthread_mutex_t lock;
     pthread_cond_t work;              /* units wait, or the engine stops */
     struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */
+    int jobs;                         /* their number */
     int64_t left;                     /* total cost of their units that are not done */
     uint64_t arrivals;                /* counts submitted jobs and failures of lanes */
     uint64_t turns;                   /* counts units that were taken */
@@ -37,6 +38,7 @@ struct clf_engine {
     } service;
     int threads;                  /* that clf__engine_begin_thread() started and that have not ended */
     pthread_cond_t threads_ended; /* `threads` has become 0 */
+    atomic_int preparing;         /* calls that read their lines now, and then submit a job */
     atomic_int sharers;           /* number of translators and transcribers that share the engine */
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     pthread_mutex_t frames_lock;

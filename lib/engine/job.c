@@ -1,4 +1,5 @@
 /* Jobs: a thread starts a job, then waits for it to finish or runs a lane. */
+#include "base/minmax.h"
 #include "engine/internal.h"
 
 clf_status clf__job_enter(struct clf_engine *engine, struct clf__job *job)
@@ -22,6 +23,16 @@ static int may_drive(const struct clf_engine *engine)
     return !engine->is_threaded && !engine->lanes[0].is_driven;
 }
 
+/* Interval at which a waiting thread calls its hooks; longer if there are many, so that they do not take the
+ * processor from the lanes. */
+static int choose_interval(const struct clf_engine *engine, const struct clf__job *job)
+{
+    enum { JOBS = 16 };
+    return clf__job_has_interval(job)
+               ? clf__min_int(CLF__HOOKS_MILLISECONDS * (1 + engine->jobs / JOBS), CLF__IDLE_MILLISECONDS)
+               : CLF__IDLE_MILLISECONDS;
+}
+
 /* Calls the hooks, and waits while another thread runs the lanes. */
 static void follow(struct clf_engine *engine, struct clf__job *job)
 {
@@ -31,8 +42,7 @@ static void follow(struct clf_engine *engine, struct clf__job *job)
     if (clf__job_is_over(job) || may_drive(engine)) { /* checked again, because hooks run without the lock */
         return;
     }
-    clf__engine_wait(engine, &job->changed,
-                     clf__job_has_interval(job) ? CLF__HOOKS_MILLISECONDS : CLF__IDLE_MILLISECONDS);
+    clf__engine_wait(engine, &job->changed, choose_interval(engine, job));
 }
 
 /* Runs the lane or waits, until a job is over. */

@@ -67,6 +67,7 @@ void clf__queue_add(struct clf_engine *engine, struct clf__job *job)
     job->previous = engine->last;
     *(engine->last != NULL ? &engine->last->next : &engine->first) = job;
     engine->last = job;
+    engine->jobs++;
     engine->arrivals++;
     job->turn = ++engine->turns;
     pthread_cond_broadcast(&engine->work);
@@ -76,6 +77,7 @@ void clf__queue_remove(struct clf_engine *engine, struct clf__job *job)
 {
     *(job->previous != NULL ? &job->previous->next : &engine->first) = job->next;
     *(job->next != NULL ? &job->next->previous : &engine->last) = job->previous;
+    engine->jobs--;
     job->is_retired = 1;
 }
 

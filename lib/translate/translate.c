@@ -145,7 +145,10 @@ static clf_status begin(struct clf__work *work)
     CLF__TRY(clf__allocate(&work->results, count, sizeof *work->results));
     CLF__TRY(clf__allocate(&work->units, count, sizeof *work->units));
     CLF__TRY(request->prefixes == NULL || looks_back ? clf__settings_check_start(work->settings) : CLF_OK);
-    CLF__TRY(read_lines(work));
+    atomic_fetch_add(&work->translator->engine->preparing, 1);
+    clf_status status = read_lines(work);
+    atomic_fetch_sub(&work->translator->engine->preparing, 1);
+    CLF__TRY(status);
     work->job = (struct clf__job){.units = work->units,
                                   .count = request->count,
                                   .passed = request->emit != NULL ? emit : NULL,
