@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <clformer/interrupt.h>
-#include <clformer/ranks.h>
 
 #include "base/suggest.h"
 #include "devices/try_level.h"
@@ -14,6 +13,7 @@
 #include "shared/command.h"
 #include "shared/ranks.h"
 #include "shared/terminal_guard.h"
+#include "shared/version.h"
 
 static const struct verb verbs[] = {
     {"translate", "translate lines from standard input", verb_translate, 1, AS_RANKS, "Text"},
@@ -186,10 +186,7 @@ int main(int argc, char **argv)
         return argc > 2 && strcmp(argv[2], "help") != 0 ? help_of_verb(argv[2]) : help_of_all();
     }
     if (strcmp(argv[1], "--version") == 0) {
-        const char *library = clf_ranks_library();
-        printf("clformer %s\nArgos Translate packages: %s\naudio formats: %s\nMPI: %s\nserver: %s\n",
-               CLF_VERSION_STRING, CLF_PACKAGES, CLF_AUDIO_FORMATS,
-               library != NULL ? library : "no (built without MPI)", CLF_SERVER);
+        print_version();
         return output_finish(EXIT_DONE);
     }
     if (strcmp(argv[1], "--try-level") == 0) {

@@ -1,6 +1,11 @@
-/* tools/package: the source archive is reproducible and can be configured; the service is restricted. */
+/* tools/package: the source archive is reproducible and can be configured; the bill of materials names every
+ * library of the command; the service is restricted. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+
+#include <clformer/version.h>
+#include <jansson.h>
 
 #include "support/process.h"
 #include "support/support.h"
@@ -30,6 +35,169 @@ static void test_source_archive(void **state)
     assert_int_equal(run(script), 0);
 }
 
+static json_t *read_json(const char *path)
+{
+    json_error_t error;
+    json_t *value = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (value == NULL) {
+        fail_msg("%s:%d: %s", path, error.line, error.text);
+    }
+    return value;
+}
+
+static json_t *read_bill(void)
+{
+    return read_json(CLF_BUILD_FOLDER "/generated/clformer.spdx.json");
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static int is_text(const json_t *object, const char *key, const char *value)
+{
+    const char *text = text_of(object, key);
+    return text != NULL && strcmp(text, value) == 0;
+}
+
+/* Returns the package of the bill with an SPDXID or name, or NULL. */
+static json_t *find_package(const json_t *bill, const char *key, const char *value)
+{
+    json_t *package;
+    size_t i;
+    json_array_foreach(json_object_get(bill, "packages"), i, package)
+    {
+        if (is_text(package, key, value)) {
+            return package;
+        }
+    }
+    return NULL;
+}
+
+/* The document has the fields that SPDX 2.3 requires, and its relationships refer to its packages. */
+static void test_bill_fields(void **state)
+{
+    (void)state;
+    static const char *const document_fields[] = {"SPDXID", "name", "documentNamespace"};
+    static const char *const package_fields[] = {"SPDXID", "name", "downloadLocation", "licenseDeclared"};
+    json_t *bill = read_bill(), *item;
+    size_t i;
+    assert_string_equal(text_of(bill, "spdxVersion"), "SPDX-2.3");
+    assert_string_equal(text_of(bill, "dataLicense"), "CC0-1.0");
+    for (i = 0; i < sizeof document_fields / sizeof *document_fields; i++) {
+        assert_non_null(text_of(bill, document_fields[i]));
+    }
+    assert_non_null(text_of(json_object_get(bill, "creationInfo"), "created"));
+    assert_true(json_array_size(json_object_get(json_object_get(bill, "creationInfo"), "creators")) > 0);
+    json_array_foreach(json_object_get(bill, "packages"), i, item)
+    {
+        for (size_t j = 0; j < sizeof package_fields / sizeof *package_fields; j++) {
+            assert_non_null(text_of(item, package_fields[j]));
+        }
+        assert_ptr_equal(find_package(bill, "SPDXID", text_of(item, "SPDXID")), item); /* unique */
+    }
+    json_array_foreach(json_object_get(bill, "relationships"), i, item)
+    {
+        assert_non_null(text_of(item, "relationshipType"));
+        assert_true(is_text(item, "spdxElementId", "SPDXRef-DOCUMENT") ||
+                    find_package(bill, "SPDXID", text_of(item, "spdxElementId")) != NULL);
+        assert_non_null(find_package(bill, "SPDXID", text_of(item, "relatedSpdxElement")));
+    }
+    assert_string_equal(text_of(find_package(bill, "name", "clformer"), "versionInfo"), CLF_VERSION_STRING);
+    json_decref(bill);
+}
+
+/* Returns 1 if a file name such as libz.so.1 belongs to lib<library>; SentencePiece has two libraries. */
+static int is_library(const char *file, const char *library)
+{
+    size_t length = strlen(library);
+    return strncmp(file, "lib", 3) == 0 && strncmp(file + 3, library, length) == 0 &&
+           (file[3 + length] == '.' || file[3 + length] == '_');
+}
+
+/* Returns 1 if the bill has a relationship of this type between clformer and a package. */
+static int is_linked(const json_t *bill, const json_t *package)
+{
+    json_t *item;
+    size_t i;
+    json_array_foreach(json_object_get(bill, "relationships"), i, item)
+    {
+        if (is_text(item, "spdxElementId", "SPDXRef-clformer") &&
+            is_text(item, "relationshipType", "DYNAMIC_LINK") &&
+            is_text(item, "relatedSpdxElement", text_of(package, "SPDXID"))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Fails unless the bill has the library of a file that the command is linked with. */
+static void check_linked(const json_t *bill, const json_t *table, const char *file)
+{
+    static const char *const system_libraries[] = {"c",  "m",    "stdc++", "gcc_s", "pthread",
+                                                   "dl", "asan", "ubsan",  "tsan",  "atomic"};
+    for (size_t i = 0; i < sizeof system_libraries / sizeof *system_libraries; i++) {
+        if (is_library(file, system_libraries[i])) {
+            return;
+        }
+    }
+    json_t *row;
+    size_t i;
+    json_array_foreach(table, i, row)
+    {
+        const char *library = text_of(row, "library");
+        if (library != NULL && is_library(file, library)) {
+            json_t *package = find_package(bill, "name", text_of(row, "name"));
+            if (package == NULL || !is_linked(bill, package)) {
+                fail_msg("%s: not in clformer.spdx.json", file);
+            }
+            return;
+        }
+    }
+    fail_msg("the command is linked with %s; add a row to tools/package/dependencies.json", file);
+}
+
+static void test_bill_libraries(void **state)
+{
+    (void)state;
+    json_t *bill = read_bill(), *table = read_json(CLF_SOURCE_FOLDER "/tools/package/dependencies.json");
+    char *files =
+        process_format("%s", process_shell("readelf --dynamic --wide '" CLF_BUILD_FOLDER "/clformer' | "
+                                           "sed -n 's/.*(NEEDED).*\\[\\(lib.*\\)\\]/\\1/p'"));
+    int count = 0;
+    for (char *file; (file = strtok_r(files, "\n", &files)) != NULL; count++) {
+        check_linked(bill, table, file);
+    }
+    assert_true(count > 8);
+    json_decref(table);
+    json_decref(bill);
+}
+
+/* `clformer --version` names the build, the system, and the version of every library of the bill. */
+static void test_version(void **state)
+{
+    (void)state;
+    struct process_result version = run_clformer(NULL, "--version");
+    json_t *bill = read_bill(), *package;
+    size_t i;
+    assert_int_equal(strncmp(version.output, "clformer " CLF_VERSION_STRING "\nbuild: ",
+                             strlen("clformer " CLF_VERSION_STRING "\nbuild: ")),
+                     0);
+    assert_non_null(strstr(version.output, "\nsystem: Linux "));
+    json_array_foreach(json_object_get(bill, "packages"), i, package)
+    {
+        const char *number = text_of(package, "versionInfo");
+        const char *name = text_of(package, "name");
+        int is_part = is_linked(bill, package) || strncmp(name, "libav", 5) == 0;
+        if (is_part && number != NULL &&
+            strstr(version.output, process_format(" %s %s", name, number)) == NULL) {
+            fail_msg("clformer --version does not name %s %s", name, number);
+        }
+    }
+    json_decref(bill);
+}
+
 static void test_service(void **state)
 {
     (void)state;
@@ -46,6 +214,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_source_archive),
+        cmocka_unit_test_teardown(test_bill_fields, support_teardown),
+        cmocka_unit_test_teardown(test_bill_libraries, support_teardown),
+        cmocka_unit_test_teardown(test_version, support_teardown),
         cmocka_unit_test(test_service),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,9 @@
+/* `clformer --version`. */
+#ifndef CLF_TOOLS_VERSION_H
+#define CLF_TOOLS_VERSION_H
+
+/* Prints the version, the build, the system, the libraries and the optional parts: what a bug report needs
+ * besides the devices. */
+void print_version(void);
+
+#endif
