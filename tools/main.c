@@ -53,13 +53,14 @@ static void print_help(FILE *file)
 
 /* Linux wakes PoCL's sleeping worker threads on the core of the waking thread. PoCL then uses only one core
  * for the first tenths of a second, which is the whole duration of a short command. If the process may use
- * every core, this function pins each worker to a core; $POCL_AFFINITY overrides this. */
+ * every core, this function pins each worker to a core; $POCL_AFFINITY overrides this. PoCL aborts where
+ * pinning is forbidden, as by a filter of system calls. */
 static void spread_pocl_workers(void)
 {
     cpu_set_t ours;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) == processors &&
-        CPU_ISSET((size_t)processors - 1, &ours)) {
+        CPU_ISSET((size_t)processors - 1, &ours) && sched_setaffinity(0, sizeof ours, &ours) == 0) {
         setenv("POCL_AFFINITY", "1", 0);
     }
 }

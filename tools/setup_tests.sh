@@ -3,7 +3,8 @@
 # shellcheck shell=bash
 
 TEST_PACKAGES=(libcmocka-dev libopenmpi-dev openmpi-bin:mpirun oclgrind clang-15 clang-19 libclc-15 intel-opencl-icd mesa-opencl-icd clang-format-14 clang-tidy-14
-    libavformat-dev libavcodec-dev libswresample-dev python3-pip:pip3 curl:curl chromium chromium-driver:chromedriver)
+    libavformat-dev libavcodec-dev libswresample-dev python3-pip:pip3 curl:curl chromium chromium-driver:chromedriver
+    bubblewrap:bwrap python3-seccomp debhelper:dh dh-python mmdebstrap rpm:rpmbuild ruby:ruby)
 
 # Wheels with versions and checksums, so that every mirror provides the reviewed files. One checksum per processor type.
 INTEL_WHEELS=(
