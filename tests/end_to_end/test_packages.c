@@ -1,5 +1,5 @@
 /* tools/package: the source archive is reproducible and can be configured; the bill of materials names every
- * library of the command; the service is restricted. */
+ * library of the command; recipes and RPM packages; the service is restricted. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -198,6 +198,50 @@ static void test_version(void **state)
     json_decref(bill);
 }
 
+/* The recipes of Homebrew, conda and Nix: their syntax, and the lists of dependencies.json in them. */
+static void test_recipes(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "set -e; place=$(mktemp -d); trap 'rm -rf \"$place\"' EXIT; mkdir \"$place/out\"\n"
+        "package='" CLF_SOURCE_FOLDER "/tools/package'; archive=$(\"$package/make_source\" \"$place\")\n"
+        "url=https://example.org/$(basename \"$archive\")\n"
+        "\"$package/make_recipes\" \"$place/out\" \"$archive\" \"$url\"\n"
+        "ruby -w -c \"$place/out/clformer.rb\"\n"
+        "ruby -w '" CLF_SOURCE_FOLDER "/tests/end_to_end/packages/check_recipes.rb' '" CLF_SOURCE_FOLDER
+        "' \"$place/out\" \"$archive\" \"$url\"\n"
+        "! command -v nix-instantiate || nix-instantiate --parse \"$place/out/clformer.nix\" >/dev/null\n";
+    if (run("command -v ruby >/dev/null") != 0) {
+        print_message("ruby is not installed\n");
+        skip();
+    }
+    assert_int_equal(run(script), 0);
+}
+
+/* cpack writes RPM packages that can be installed, run and removed. */
+static void test_rpm(void **state)
+{
+    (void)state;
+    static const char script[] =
+        "set -e; place=$(mktemp -d); trap 'rm -rf \"$place\"' EXIT; cd \"$place\"; mkdir root\n"
+        "cpack -G RPM --config '" CLF_BUILD_FOLDER "/CPackConfig.cmake' -B \"$place\" >log 2>&1 || "
+        "{ cat log; exit 1; }\n"
+        "rpm --query --package --requires clformer-[0-9]*.rpm >requires\n"
+        "for library in OpenCL clblast jansson; do grep -q \"^lib$library.so\" requires; done\n"
+        "rpm --root=\"$place/root\" --nodeps --noscripts --install ./*.rpm\n"
+        "test \"$(root/usr/bin/clformer --version)\" = \"$('" CLF_BUILD_FOLDER "/clformer' --version)\"\n"
+        "grep -q '^ExecStart=/usr/bin/clformer ' root/usr/lib/systemd/system/clformer.service\n"
+        "test -f root/usr/include/clformer/clformer.h; test -f root/etc/default/clformer\n"
+        "test \"$(rpm --root=\"$place/root\" --query --all | grep -c '^clformer')\" = 3\n"
+        "rpm --root=\"$place/root\" --nodeps --noscripts --erase clformer clformer-devel clformer-server\n"
+        "test -z \"$(find root -name '*clformer*')\"\n";
+    if (run("command -v rpmbuild >/dev/null") != 0) {
+        print_message("rpmbuild is not installed\n");
+        skip();
+    }
+    assert_int_equal(run(script), 0);
+}
+
 static void test_service(void **state)
 {
     (void)state;
@@ -217,6 +261,8 @@ int main(void)
         cmocka_unit_test_teardown(test_bill_fields, support_teardown),
         cmocka_unit_test_teardown(test_bill_libraries, support_teardown),
         cmocka_unit_test_teardown(test_version, support_teardown),
+        cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_rpm),
         cmocka_unit_test(test_service),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
