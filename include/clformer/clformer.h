@@ -17,7 +17,7 @@
  * - All other structs never change, because they are passed in arrays or filled by the program: clf_line,
  *   clf_alignment_link,
  *   clf_translation, clf_hypothesis, clf_score, clf_kernel_time, clf_recipe_key, clf_train_sample,
- *   clf_segment, clf_word, clf_bleu and clf_wer.
+ *   clf_segment, clf_word, clf_mark, clf_bleu and clf_wer.
  *
  * Parameters: outputs come first. A callback gets `void *payload` as its last parameter, the pointer that the
  * program stored with the callback. `int` has 32 bits.
@@ -30,6 +30,7 @@
 #include <clformer/audio.h>
 #include <clformer/bleu.h>
 #include <clformer/device.h>
+#include <clformer/document.h>
 #include <clformer/engine.h>
 #include <clformer/inspect.h>
 #include <clformer/interrupt.h>

@@ -17,7 +17,7 @@ enum { MOST = 64 };
 struct marked {
     char text[1024];
     size_t size;
-    struct clf__markup elements[MOST];
+    struct clf_mark elements[MOST];
     int count;
 };
 
@@ -27,7 +27,7 @@ static struct marked read_marked(const char *text)
     int open = -1;
     for (; *text != '\0'; text++) {
         if (*text == '[') {
-            marked.elements[marked.count] = (struct clf__markup){marked.size, 0, open};
+            marked.elements[marked.count] = (struct clf_mark){marked.size, 0, open};
             open = marked.count++;
         } else if (*text == ']') {
             marked.elements[open].end = marked.size;
@@ -86,7 +86,7 @@ static void check(const char *source, const char *text, const char *numbers, con
 {
     struct marked marked = read_marked(source);
     struct clf_alignment_link links[MOST];
-    struct clf__markup moved[MOST];
+    struct clf_mark moved[MOST];
     struct output output = {.source = text};
     const struct clf__markup_pair pair = {marked.text,  text,  marked.size,
                                           strlen(text), links, read_links(links, numbers, &marked, text)};
@@ -195,7 +195,7 @@ static void test_random(void **state)
             sprintf(numbers + strlen(numbers), "%d ", rand_r(&seed) % (words + 1));
         }
         struct clf_alignment_link links[MOST];
-        struct clf__markup moved[MOST];
+        struct clf_mark moved[MOST];
         struct output output = {.source = text};
         const struct clf__markup_pair pair = {marked.text,  text,  marked.size,
                                               strlen(text), links, read_links(links, numbers, &marked, text)};
@@ -237,7 +237,7 @@ static void test_no_memory(void **state)
 {
     (void)state;
     const struct marked marked = read_marked("a [b] c");
-    struct clf__markup moved[MOST];
+    struct clf_mark moved[MOST];
     const struct clf__markup_pair pair = {marked.text, "x y", marked.size, 3, NULL, 0};
     struct output output = {.source = "x y"};
     for (uint64_t n = 1; n <= 5; n++) {

@@ -259,7 +259,7 @@ struct writer {
     const char *bytes, *text; /* the document and the translation */
     size_t size;              /* of the translation */
     const struct html_inline *tags;
-    const struct clf__markup *elements;
+    const struct clf_mark *elements;
 };
 
 /* Writes an element without content, with the spaces around it that the text had. */

@@ -119,7 +119,7 @@ static void add_element(struct html_block_text *out, const struct html_block *bl
     }
     tags->spaces = is_space_at(bytes, tag->start - 1, out->start, out->end) * HTML_SPACE_BEFORE +
                    is_space_at(bytes, tags->end_end, out->start, out->end) * HTML_SPACE_AFTER;
-    out->elements[out->count++] = (struct clf__markup){out->size, out->size, parent};
+    out->elements[out->count++] = (struct clf_mark){out->size, out->size, parent};
 }
 
 /* Removes white space around the content of elements and of the text. */
@@ -128,7 +128,7 @@ static void trim(struct html_block_text *out)
     out->size -= out->size > 0 && out->text[out->size - 1] == ' ';
     out->text[out->size] = '\0';
     for (int i = 0; i < out->count; i++) {
-        struct clf__markup *element = &out->elements[i];
+        struct clf_mark *element = &out->elements[i];
         element->end = element->end < out->size ? element->end : out->size;
         element->start = element->start < out->size ? element->start : out->size;
         element->start += element->start < element->end && out->text[element->start] == ' ';

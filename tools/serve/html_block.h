@@ -37,7 +37,7 @@ struct html_block_text {
     size_t start, end; /* bytes of the document that a translation replaces */
     char *text;        /* (size) without tags and character references; the caller frees it */
     size_t size;
-    struct clf__markup elements[HTML_MOST_PIECES];
+    struct clf_mark elements[HTML_MOST_PIECES];
     struct html_inline inlines[HTML_MOST_PIECES];
     int count; /* elements */
 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int marks_add(struct marks *marks, const struct clf__markup *elements, int count)
+int marks_add(struct marks *marks, const struct clf_mark *elements, int count)
 {
     if (marks->count == marks->capacity) {
         size_t capacity = marks->capacity * 2 + 16;
@@ -49,7 +49,7 @@ void marks_free(struct marks *marks)
 
 int marks_move(struct marked_text *text, const struct clf__markup_pair *pair)
 {
-    struct clf__markup *moved = text->count > 0 ? calloc((size_t)text->count, sizeof *moved) : NULL;
+    struct clf_mark *moved = text->count > 0 ? calloc((size_t)text->count, sizeof *moved) : NULL;
     if (text->count == 0) {
         return 1;
     }

@@ -9,14 +9,14 @@
 /* For each text of an array its elements, which may be none; zero-initialise. */
 struct marks {
     struct marked_text {
-        struct clf__markup *elements; /* (count) owned */
+        struct clf_mark *elements; /* (count) owned */
         int count;
     } * texts; /* (count) owned */
     size_t count, capacity;
 };
 
 /* Appends a text and copies its elements; returns 0 if out of memory. */
-int marks_add(struct marks *marks, const struct clf__markup *elements, int count);
+int marks_add(struct marks *marks, const struct clf_mark *elements, int count);
 /* Returns 0 if out of memory. */
 int marks_copy(struct marks *out, const struct marks *marks);
 void marks_free(struct marks *marks);

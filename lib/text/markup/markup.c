@@ -9,8 +9,8 @@ enum { ROOT = -1 };
 
 /* State of a move. */
 struct move {
-    struct clf__markup *out;
-    const struct clf__markup *elements;
+    struct clf_mark *out;
+    const struct clf_mark *elements;
     int count;
     const struct clf__markup_pair *pair;
     struct clf__markup_word *words; /* (word_count) of the translation */
@@ -21,7 +21,7 @@ struct move {
     int *ranges;     /* (count, 2) first word of an element, and the word after its last one; equal: empty */
 };
 
-static int is_empty(const struct clf__markup *element)
+static int is_empty(const struct clf_mark *element)
 {
     return element->start == element->end;
 }
@@ -48,7 +48,7 @@ static void find_links(struct move *move)
 
 /* Returns the share of a word that belongs in an element, from -1 to 1; 0: nothing is aligned with the word.
  */
-static double find_share(const struct move *move, int word, const struct clf__markup *element)
+static double find_share(const struct move *move, int word, const struct clf_mark *element)
 {
     double in = 0, all = 0;
     for (int i = move->first_link[word]; i < move->pair->link_count; i++) {
@@ -219,7 +219,7 @@ static int find_place(const struct move *move, int element, int from, int to)
 /* Places an element without words between two words, and not in another element. */
 static void place_empty(struct move *move, int element)
 {
-    const struct clf__markup *source = &move->elements[element];
+    const struct clf_mark *source = &move->elements[element];
     int parent = source->parent, from, to;
     find_room(&from, &to, move, element);
     size_t start = parent == ROOT ? 0 : move->out[parent].start;
@@ -255,7 +255,7 @@ static clf_status allocate(struct move *move)
     return clf__allocate(&move->ranges, 2 * (size_t)move->count, sizeof *move->ranges);
 }
 
-clf_status clf__markup_move(struct clf__markup *out, const struct clf__markup *elements, int count,
+clf_status clf__markup_move(struct clf_mark *out, const struct clf_mark *elements, int count,
                             const struct clf__markup_pair *pair)
 {
     struct move move = {.out = out, .elements = elements, .count = count, .pair = pair};
@@ -267,7 +267,7 @@ clf_status clf__markup_move(struct clf__markup *out, const struct clf__markup *e
             move.owner[i] = ROOT;
         }
         for (int i = 0; i < count; i++) {
-            out[i] = (struct clf__markup){.parent = elements[i].parent};
+            out[i] = (struct clf_mark){.parent = elements[i].parent};
         }
         place_elements(&move);
         for (int i = 0; i < count; i++) {

@@ -7,15 +7,9 @@
 #ifndef CLF_TEXT_MARKUP_H
 #define CLF_TEXT_MARKUP_H
 
-#include <clformer/translator.h>
+#include <clformer/document.h>
 
 #include "base/status.h"
-
-/* An element of a text: the bytes that it contains. It is empty, such as <img>, if start == end. */
-struct clf__markup {
-    size_t start, end;
-    int parent; /* index of the innermost element around it, which is smaller; -1: none */
-};
 
 /* A text and its translation. */
 struct clf__markup_pair {
@@ -32,7 +26,7 @@ struct clf__markup_pair {
  * @param elements (count) elements in the order of their start tags; elements with the same parent have no
  *     common bytes.
  * @return CLF_OUT_OF_MEMORY. */
-clf_status clf__markup_move(struct clf__markup *out, const struct clf__markup *elements, int count,
+clf_status clf__markup_move(struct clf_mark *out, const struct clf_mark *elements, int count,
                             const struct clf__markup_pair *pair);
 
 enum clf__markup_event { CLF__MARKUP_TEXT, CLF__MARKUP_START, CLF__MARKUP_END };
@@ -43,7 +37,7 @@ typedef int clf__markup_take(void *user, enum clf__markup_event event, int eleme
 
 /* Emits a text of `size` bytes with its elements. Returns CLF_OUT_OF_MEMORY; CLF_INTERRUPTED if `take`
  * returned 0. */
-clf_status clf__markup_write(const struct clf__markup *elements, int count, size_t size,
-                             clf__markup_take *take, void *user);
+clf_status clf__markup_write(const struct clf_mark *elements, int count, size_t size, clf__markup_take *take,
+                             void *user);
 
 #endif

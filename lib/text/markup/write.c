@@ -6,12 +6,12 @@
 
 /* An element to sort. */
 struct entry {
-    const struct clf__markup *elements;
+    const struct clf_mark *elements;
     int element;
 };
 
 /* Returns whether an element is another one or in it, at any depth. */
-static int contains(const struct clf__markup *elements, int outer, int inner)
+static int contains(const struct clf_mark *elements, int outer, int inner)
 {
     while (inner > outer) {
         inner = elements[inner].parent;
@@ -24,7 +24,7 @@ static int contains(const struct clf__markup *elements, int outer, int inner)
 static int compare(const void *a, const void *b)
 {
     const struct entry *entry = a;
-    const struct clf__markup *elements = entry->elements;
+    const struct clf_mark *elements = entry->elements;
     int one = entry->element, other = ((const struct entry *)b)->element;
     if (contains(elements, one, other) || contains(elements, other, one)) {
         return one - other;
@@ -46,7 +46,7 @@ static int compare(const void *a, const void *b)
 
 /* State of clf__markup_write(). */
 struct writer {
-    const struct clf__markup *elements;
+    const struct clf_mark *elements;
     clf__markup_take *take;
     void *user;
     size_t at;
@@ -74,8 +74,8 @@ static int end_elements(struct writer *writer, int next)
     return is_ok;
 }
 
-clf_status clf__markup_write(const struct clf__markup *elements, int count, size_t size,
-                             clf__markup_take *take, void *user)
+clf_status clf__markup_write(const struct clf_mark *elements, int count, size_t size, clf__markup_take *take,
+                             void *user)
 {
     struct writer writer = {.elements = elements, .take = take, .user = user};
     struct entry *entries = NULL;

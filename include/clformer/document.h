@@ -1,0 +1,167 @@
+/* Documents: finds the text of a file of a known format, and writes the file again with translations. All
+ * bytes that are not translated text are kept. */
+#ifndef CLFORMER_DOCUMENT_H
+#define CLFORMER_DOCUMENT_H
+
+#include <stddef.h>
+
+#include <clformer/engine.h>
+#include <clformer/status.h>
+#include <clformer/translator.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An open document. One thread at a time may use it. */
+struct clf_document;
+
+/* A format of documents; owned by the library. */
+struct clf_document_format {
+    size_t size;             /* size of this struct in the library, see clformer.h */
+    const char *name;        /* "srt" */
+    const char *suffixes;    /* file name suffixes, separated by spaces: ".html .htm" */
+    const char *media_type;  /* "text/html; charset=utf-8" */
+    const char *description; /* "SubRip subtitles" */
+};
+
+/**
+ * Returns one of the formats that this library supports.
+ *
+ * @param index 0 or more.
+ * @return the format; NULL if there are fewer formats.
+ */
+CLF_API const struct clf_document_format *clf_document_format_at(int index);
+
+/* Options for opening a document; start from clf_document_options_init(). */
+struct clf_document_options {
+    size_t size;        /* size of this struct, see clformer.h */
+    const char *name;   /* file name for the format and for messages; NULL: "document" */
+    const char *format; /* name of the format; NULL: found by the suffix of `name`, else by the content */
+    /* Subtitles: columns of a line; a wide character of Chinese, Japanese or Korean takes two. A subtitle has
+     * at most two lines, which are longer if the text requires it. 0: one line. */
+    int subtitle_width;
+    int ignored_count; /* number of `ignored` */
+    /* Subtitles: characters per second above which a subtitle is counted in a warning; 0: never. */
+    double reading_speed;
+    const char *const
+        *ignored; /* (ignored_count) HTML: names of additional elements that are not translated */
+};
+
+/** Sets the first `size` bytes of options to the defaults: a subtitle width of 42 and a reading speed of 21
+ * characters per second. */
+CLF_API void clf_document_options_init_sized(struct clf_document_options *options, size_t size);
+
+/** Sets all options to the defaults. */
+static inline void clf_document_options_init(struct clf_document_options *options)
+{
+    clf_document_options_init_sized(options, sizeof *options);
+}
+
+/**
+ * Opens a document and finds its segments. The content is untrusted: nothing outside the document is read.
+ *
+ * @param out receives the document; free it with clf_document_free().
+ * @param bytes (size) content of the file, copied; UTF-8 with or without a byte order mark.
+ * @param size number of bytes, at most 256 MiB.
+ * @param options copied; NULL for the defaults.
+ * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats) or for PDF; CLF_FORMAT naming
+ * the line that is malformed; CLF_TEXT if the text is not UTF-8; CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
+ */
+CLF_API clf_status clf_document_open(struct clf_document **out, const void *bytes, size_t size,
+                                     const struct clf_document_options *options);
+
+/** Frees a document; NULL is ignored. */
+CLF_API void clf_document_free(struct clf_document *document);
+
+/** Returns the format of a document; owned by the library. */
+CLF_API const struct clf_document_format *clf_document_format_of(const struct clf_document *document);
+
+/** Returns the number of segments of a document. */
+CLF_API int clf_document_count(const struct clf_document *document);
+
+/* Inline markup of a text, such as <b> in HTML: the bytes that the element contains. It is empty, such as
+ * <img>, if start == end. */
+struct clf_mark {
+    size_t start, end;
+    int parent; /* index of the innermost mark around it, which is smaller; -1: none */
+};
+
+/* A text to translate: one or more whole sentences, even if the document divides them, as subtitles do. */
+struct clf_document_segment {
+    size_t size;                  /* size of this struct in the library, see clformer.h */
+    const char *text;             /* (text_size) one line of UTF-8 without markup; NUL-terminated */
+    size_t text_size;             /* in bytes */
+    const struct clf_mark *marks; /* (mark_count) inline markup, in the order of the start tags */
+    int mark_count;
+    int line;                /* line of the document where the segment begins, from 1 */
+    const char *translation; /* from clf_document_set(); NULL: not set */
+};
+
+/**
+ * Returns a segment.
+ *
+ * @param document the document.
+ * @param index 0 to clf_document_count() - 1; any other index gives NULL.
+ * @return the segment; owned by the document, and changed by clf_document_set() and clf_document_translate().
+ */
+CLF_API const struct clf_document_segment *clf_document_segment_at(const struct clf_document *document,
+                                                                   int index);
+
+/**
+ * Sets the translation of a segment, and moves its marks to the translation. A mark contains the words that
+ * are aligned with its text; without links, the marks stay in order around the text. No mark is lost or
+ * doubled, and nesting is kept.
+ *
+ * @param document the document.
+ * @param index 0 to clf_document_count() - 1.
+ * @param text (size) the translation in UTF-8, copied; line breaks become spaces. If it equals the source,
+ * the document keeps its bytes there.
+ * @param size number of bytes.
+ * @param links (link_count) the alignment, in the order of the translation; NULL: none.
+ * @param link_count number of links.
+ * @return CLF_BAD_ARGUMENT for an index that does not exist or for links outside the texts; CLF_TEXT if the
+ * text is not UTF-8 or contains a NUL; CLF_OUT_OF_MEMORY.
+ */
+CLF_API clf_status clf_document_set(struct clf_document *document, int index, const char *text, size_t size,
+                                    const struct clf_alignment_link *links, int link_count);
+
+/**
+ * Translates all segments sentence by sentence and sets their translations; segments with marks are
+ * translated with an alignment. A segment that cannot be translated keeps its text.
+ *
+ * @param document the document.
+ * @param engine borrowed for the call; its model translates text.
+ * @param options NULL for the model's values. split_sentences and alignment_layer are set by this function
+ *     (a given alignment_layer is kept), and n_best must be 1. The hooks `translated` and
+ * `sentence_translated` are called with the index of a segment as the line; `streamed` must be NULL.
+ * @return the errors of clf_translator_create() and clf_translate().
+ */
+CLF_API clf_status clf_document_translate(struct clf_document *document, struct clf_engine *engine,
+                                          const struct clf_translate_options *options);
+
+/**
+ * Writes the document with its translations. Segments without a translation keep their text.
+ *
+ * @param out receives the bytes, followed by a NUL; free them with clf_string_free().
+ * @param size receives the number of bytes.
+ * @param document the document; its warnings are those of this call.
+ * @return CLF_OUT_OF_MEMORY.
+ */
+CLF_API clf_status clf_document_write(char **out, size_t *size, struct clf_document *document);
+
+/**
+ * Returns a warning of the last clf_document_write(), such as the number of subtitles that are too long to
+ * read.
+ *
+ * @param document the document.
+ * @param index 0 or more.
+ * @return a sentence that begins with the name of the document; owned by the document and valid until its
+ * next call; NULL if there are fewer warnings.
+ */
+CLF_API const char *clf_document_warning(const struct clf_document *document, int index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,21 @@
+/* Words and widths of text, to divide it and to break lines. */
+#ifndef CLF_DOCUMENTS_WORDS_H
+#define CLF_DOCUMENTS_WORDS_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* Finds the positions between two words of a text, after the white space between them (Unicode Standard Annex
+ * 14); positions after a hyphen or a slash are left out.
+ *
+ * @param out receives (count) positions in order; the caller frees them with clf__free(). */
+clf_status clf__words_breaks(size_t **out, int *count, const char *text, size_t size);
+
+/* Returns whether a space belongs between two texts: 0 if both are in a script without spaces there. */
+int clf__words_need_space(const char *text, size_t size, const char *next, size_t next_size);
+
+/* Returns the number of columns of a text: 2 for a wide character, 0 for a combining mark. */
+size_t clf__words_columns(const char *text, size_t size);
+
+#endif

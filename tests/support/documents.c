@@ -1,0 +1,114 @@
+#include "support/documents.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "support/support.h"
+#include "text/markup/words.h"
+
+enum { MOST_TEXT = 1 << 16 };
+
+void document_same(char *out, size_t capacity, const char *text)
+{
+    snprintf(out, capacity, "%s", text);
+}
+
+void document_shout(char *out, size_t capacity, const char *text)
+{
+    snprintf(out, capacity, "%s", text);
+    for (; *out != '\0'; out++) {
+        *out = (char)((unsigned char)*out < 0x80 ? toupper((unsigned char)*out) : *out);
+    }
+}
+
+void document_marked(char *out, size_t capacity, const char *text)
+{
+    snprintf(out, capacity, "\xe2\x80\xb9%s\xe2\x80\xba", text);
+}
+
+struct clf_document *document_open(const char *name, const char *bytes)
+{
+    struct clf_document *document;
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.name = name;
+    assert_ok(clf_document_open(&document, bytes, strlen(bytes), &options));
+    return document;
+}
+
+const char *document_texts(const struct clf_document *document)
+{
+    size_t size = 1;
+    for (int i = 0; i < clf_document_count(document); i++) {
+        size += clf_document_segment_at(document, i)->text_size + 1;
+    }
+    char *texts = support_array(size, 1);
+    for (int i = 0; i < clf_document_count(document); i++) {
+        strcat(texts, i > 0 ? "|" : "");
+        strcat(texts, clf_document_segment_at(document, i)->text);
+    }
+    return texts;
+}
+
+static void set_translation(struct clf_document *document, int index, document_words *words)
+{
+    const struct clf_document_segment *segment = clf_document_segment_at(document, index);
+    struct clf__markup_word *from, *to;
+    int from_count, to_count, count = 0;
+    char *text = support_array(MOST_TEXT, 1);
+    words(text, MOST_TEXT, segment->text);
+    assert_ok(clf__markup_words(&from, &from_count, segment->text, segment->text_size));
+    assert_ok(clf__markup_words(&to, &to_count, text, strlen(text)));
+    struct clf_alignment_link *links = support_array((size_t)to_count + 1, sizeof *links);
+    for (; count < from_count && count < to_count; count++) {
+        links[count] = (struct clf_alignment_link){from[count].start, from[count].end - from[count].start,
+                                                   to[count].start, to[count].end - to[count].start};
+    }
+    assert_ok(clf_document_set(document, index, text, strlen(text), links, count));
+    clf__free(from);
+    clf__free(to);
+}
+
+void document_translate(struct clf_document *document, document_words *words)
+{
+    for (int i = 0; i < clf_document_count(document); i++) {
+        set_translation(document, i, words);
+    }
+}
+
+const char *document_written(struct clf_document *document)
+{
+    char *bytes;
+    size_t size;
+    assert_ok(clf_document_write(&bytes, &size, document));
+    assert_int_equal(strlen(bytes), size);
+    char *copy = support_array(size + 1, 1);
+    memcpy(copy, bytes, size + 1);
+    clf_string_free(bytes);
+    return copy;
+}
+
+void document_check(const char *name, const char *bytes, document_words *words, const char *expected)
+{
+    struct clf_document *document = document_open(name, bytes);
+    document_translate(document, words);
+    const char *written = document_written(document);
+    if (strcmp(written, expected) != 0) {
+        fail_msg("%s:\n%s\nexpected:\n%s\ngot:\n%s", name, bytes, expected, written);
+    }
+    clf_document_free(document);
+}
+
+void document_check_texts(const char *name, const char *bytes, const char *texts)
+{
+    struct clf_document *document = document_open(name, bytes);
+    const char *found = document_texts(document);
+    if (strcmp(found, texts) != 0) {
+        fail_msg("%s:\n%s\nexpected:\n%s\ngot:\n%s", name, bytes, texts, found);
+    }
+    clf_document_free(document);
+    document_check(name, bytes, document_same, bytes);
+}

@@ -1,0 +1,28 @@
+/* Documents with translations that need no model. */
+#ifndef CLF_TESTS_SUPPORT_DOCUMENTS_H
+#define CLF_TESTS_SUPPORT_DOCUMENTS_H
+
+#include <clformer/document.h>
+#include <clformer/inspect.h>
+
+/* Writes the translation of a text into `out`, which has room for `capacity` bytes. */
+typedef void document_words(char *out, size_t capacity, const char *text);
+document_words document_same;   /* the text */
+document_words document_shout;  /* ASCII letters in upper case */
+document_words document_marked; /* the text in ‹›, which no text of the tests contains */
+
+/* Opens a document; name "talk.srt" chooses the format. Fails if that fails. */
+struct clf_document *document_open(const char *name, const char *bytes);
+/* Returns the texts of the segments, separated by "|"; freed by support_free_all(). */
+const char *document_texts(const struct clf_document *document);
+/* Sets all translations. Each word is aligned with the word of the same index. */
+void document_translate(struct clf_document *document, document_words *words);
+/* Returns the written document; freed by support_free_all(). */
+const char *document_written(struct clf_document *document);
+
+/* Translates a document and compares the result. */
+void document_check(const char *name, const char *bytes, document_words *words, const char *expected);
+/* Checks the segments of a document, and that it is unchanged by the same texts as translations. */
+void document_check_texts(const char *name, const char *bytes, const char *texts);
+
+#endif
