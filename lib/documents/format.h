@@ -36,6 +36,8 @@ extern const struct clf__format clf__format_text, clf__format_srt, clf__format_v
 
 /* Returns a format by its index; NULL if there are fewer. */
 const struct clf__format *clf__format_at(int index);
+/* Returns the format of a file name by its suffix; NULL if it is unknown. */
+const struct clf__format *clf__format_of_name(const char *name);
 /* Finds the format by name, suffix or content. */
 clf_status clf__format_find(const struct clf__format **out, const struct clf_document_options *options,
                             const char *bytes, size_t size);

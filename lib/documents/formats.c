@@ -30,6 +30,16 @@ static int has_suffix(const char *name, const char *suffixes)
     return 0;
 }
 
+const struct clf__format *clf__format_of_name(const char *name)
+{
+    for (int i = 0; i < FORMATS; i++) {
+        if (has_suffix(name, formats[i]->shown.suffixes)) {
+            return formats[i];
+        }
+    }
+    return NULL;
+}
+
 /* Fails with the list of the formats. */
 static clf_status fail_unknown(const char *what)
 {
@@ -80,11 +90,9 @@ clf_status clf__format_find(const struct clf__format **out, const struct clf_doc
     if (options->format != NULL) {
         return find_named(out, options->format);
     }
-    for (int i = 0; i < FORMATS && options->name != NULL; i++) {
-        if (has_suffix(options->name, formats[i]->shown.suffixes)) {
-            *out = formats[i];
-            return CLF_OK;
-        }
+    *out = options->name != NULL ? clf__format_of_name(options->name) : NULL;
+    if (*out != NULL) {
+        return CLF_OK;
     }
     size_t mark = clf__document_mark(bytes, size);
     for (int i = 0; i < FORMATS; i++) {

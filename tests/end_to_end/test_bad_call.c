@@ -39,7 +39,7 @@ static void test_operands(void **state)
     refuse_call("translate", "translate: requires a model; add -m MODEL");
     refuse_call("translate -m", "--model");
     refuse_call("translate --model=", "-m");
-    refuse_call("translate -m " DEMO_MODEL " extra", "1 argument");
+    refuse_call("translate -m " DEMO_MODEL " --json extra", "applies only to lines");
     refuse_call("devices extra", "1 argument");
     refuse_call("score -m " DEMO_MODEL " only", "SOURCE and TARGET");
     refuse_call("score -m " DEMO_MODEL " - -", "standard input");

@@ -29,6 +29,7 @@ static const char *const calls[] = {
     "train --train %s -o /tmp/clformer-no-model",
     "train --recipe %s -o /tmp/clformer-no-model",
     "translate -m %s",
+    "translate -m " DEMO_MODEL " %s",
     "inspect %s",
     "wer %s",
     "transcribe -m %s talk.wav",

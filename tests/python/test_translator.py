@@ -35,7 +35,8 @@ def test_every_option(translator):
     """Every flag of the command that sets an option of the library is a keyword argument."""
     flags = flags_of("translate")
     others = {"help", "model", "device", "variant", "gemm", "attention", "instructions", "precision", "json", "quiet",
-              "verbose", "output", "resume", "stream", "no_sample", "batch_tokens", "target_prefix", "target_prefix_file"}
+              "verbose", "output", "resume", "stream", "no_sample", "batch_tokens", "target_prefix", "target_prefix_file",
+              "format", "subtitle_width", "reading_speed"}
     known = set(clformer.options.TranslateOptions.__annotations__)
     assert flags - others == known - {"priority", "banned_sequences", "end_tokens"}
     base = translator.translate("Je suis étudiant")

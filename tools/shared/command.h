@@ -80,6 +80,9 @@ struct flags {
     int stream; /* print text as it is generated */
     int alignments, alignment_layer, replace_unknown;
     const char *target_prefix, *target_prefix_file;
+    const char *document_format;
+    int subtitle_width;
+    double reading_speed; /* NaN: not given; FLAG_NONE: the word none */
     /* bench */
     int stage, repeats;
     int merge;
@@ -134,7 +137,8 @@ enum {
     TAKES_REFERENCES = 1 << 18, /* lines to compare with */
     TAKES_REPORT = 1 << 19,     /* devices */
     TAKES_SERVE = 1 << 20,
-    TAKES_MODELS = 1 << 21, /* -m with several models */
+    TAKES_MODELS = 1 << 21,    /* -m with several models */
+    TAKES_DOCUMENTS = 1 << 22, /* files to translate */
 };
 
 /* Parses the arguments of a verb. Returns -1 to continue, or an exit status after --help or after reporting

@@ -186,6 +186,8 @@ static void set_defaults(struct flags *flags)
         .repetition_penalty = NAN,
         .encoder_repetition_penalty = NAN,
         .alignment_layer = -1,
+        .subtitle_width = -1,
+        .reading_speed = NAN,
         .top_k = -1,
         .seed = -1,
         .max_length_factor = NAN,

@@ -6,9 +6,11 @@
 #include "shared/command.h"
 #include "shared/results.h"
 #include "shared/stream.h"
+#include "translate/files.h"
 
 static const char help[] =
-    "Usage: clformer translate -m MODEL [FLAGS] < lines > translations\n\n"
+    "Usage: clformer translate -m MODEL [FLAGS] < lines > translations\n"
+    "       clformer translate -m MODEL [FLAGS] FILE... -o OUTPUT\n\n"
     "Translates each line of standard input, in order. An empty line stays empty. For a speech model,\n"
     "each line is the path of a recording (WAV, FLAC, OGG, MP3) or of a .npy file of float32 frames;\n"
     "recordings longer than the model's limit are truncated, whereas `clformer transcribe` transcribes\n"
@@ -39,6 +41,13 @@ static const char help[] =
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt < en.txt\n"
     "  ^C\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt -o pt.txt --resume < en.txt\n\n"
+    "With FILE, translates a document and keeps everything that is not text: subtitles (.srt, .vtt) and\n"
+    "plain text (.txt). A sentence that goes on over several subtitles is translated whole and divided over\n"
+    "them again. OUTPUT is a file, or a folder, in which several files keep their names; - is standard "
+    "input\n"
+    "or output. A file gets its name when it is complete:\n"
+    "  $ clformer translate -m opus-mt-fr-en film.srt -o film.en.srt\n"
+    "  $ clformer translate -m opus-mt-fr-en *.vtt -o english\n\n"
     "A multilingual model requires the languages, as the model's codes or as short codes:\n"
     "  $ clformer translate -m nllb-200-distilled-600M -s en -t pt < english.txt\n";
 
@@ -221,10 +230,12 @@ int verb_translate(int argc, char **argv)
     line_reader_use_stdin(&stream.readers[0]);
     int takes =
         TAKES_MODEL | TAKES_DEVICES | TAKES_SEARCH | TAKES_LINES | TAKES_TEXTS | TAKES_JSON | TAKES_RESULTS;
-    int status = flags_parse(&stream.flags, argc, argv, takes, help);
+    int status = flags_parse(&stream.flags, argc, argv, takes | TAKES_DOCUMENTS, help);
+    if (status < 0 && stream.flags.operand_count > 0) {
+        return files_translate(&stream.flags);
+    }
     if (status < 0) {
-        status = flags_operands(&stream.flags, 0, 0,
-                                "translate reads lines from standard input and takes only flags");
+        status = files_check_none(&stream.flags);
     }
     if (status < 0 && stream.flags.target_prefix != NULL && stream.flags.target_prefix_file != NULL) {
         status = report_wrong_call(

@@ -1,0 +1,178 @@
+/* clformer translate FILE...: subtitles and plain text, from files to files. */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "support/process.h"
+
+#define TRANSLATE "translate -m " DEMO_MODEL " "
+
+static const char subtitles[] =
+    "1\r\n00:00:01,000 --> 00:00:03,500\r\nJe pense que nous devrions\r\naller \xc3\xa0 la maison\r\n\r\n"
+    "2\r\n00:00:03,600 --> 00:00:05,000\r\navant qu'il ne fasse nuit.\r\n\r\n"
+    "3\r\n00:00:06,000 --> 00:00:08,000\r\n- Tu viens <i>demain</i> ?\r\n- Non, je suis malade.\r\n";
+static const char translated[] =
+    "1\r\n00:00:01,000 --> 00:00:03,500\r\nI think we should go home\r\n\r\n"
+    "2\r\n00:00:03,600 --> 00:00:05,000\r\nbefore night.\r\n\r\n"
+    "3\r\n00:00:06,000 --> 00:00:08,000\r\n- Are you coming <i>tomorrow</i>?\r\n- No, I'm sick.\r\n";
+
+/* Creates a folder with a file. */
+static const char *make_folder(const char *name, const char *bytes)
+{
+    const char *folder = support_temporary_folder();
+    process_write(folder, name, bytes, strlen(bytes));
+    return folder;
+}
+
+static const char *path_in(const char *folder, const char *name)
+{
+    return process_format("%s/%s", folder, name);
+}
+
+static void assert_file(const char *folder, const char *name, const char *expected)
+{
+    size_t size;
+    assert_string_equal(process_read(folder, name, &size), expected);
+}
+
+static void test_subtitles(void **state)
+{
+    (void)state;
+    const char *folder = make_folder("film.srt", subtitles);
+    struct process_result result =
+        run_clformer(NULL, process_format(TRANSLATE "%s/film.srt -o %s/film.en.srt", folder, folder));
+    assert_output(result, "");
+    assert_string_equal(result.errors, "");
+    assert_file(folder, "film.en.srt", translated);
+    assert_file(folder, "film.srt", subtitles);
+    result = run_clformer(NULL, process_format(TRANSLATE "%s/film.srt", folder));
+    assert_output(result, translated);
+    result = run_clformer(NULL, process_format(TRANSLATE "%s/film.srt -o /dev/stdout", folder));
+    assert_output(result, translated);
+    result = run_clformer(subtitles, TRANSLATE "--format SRT -");
+    assert_output(result, translated);
+}
+
+static void test_layout(void **state)
+{
+    (void)state;
+    const char *folder = make_folder("film.srt", subtitles), *call = process_format("%s/film.srt", folder);
+    struct process_result result =
+        run_clformer(NULL, process_format(TRANSLATE "--subtitle-width 14 --reading-speed 15 %s", call));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, "\r\nI think we\r\nshould go home\r\n"));
+    assert_string_equal(result.errors, process_format("clformer: warning: %s: 1 subtitle longer than two "
+                                                      "lines of 14 characters; the first is at line 11\n"
+                                                      "clformer: warning: %s: 1 subtitle to be read faster "
+                                                      "than 15 characters per second; the first is at "
+                                                      "line 11\n",
+                                                      call, call));
+    result = run_clformer(
+        NULL, process_format(TRANSLATE "--quiet --subtitle-width 0 --reading-speed none %s", call));
+    assert_output(result, translated);
+    assert_string_equal(result.errors, "");
+}
+
+static void test_plain_text(void **state)
+{
+    (void)state;
+    static const char text[] = "  Je suis \xc3\xa9tudiant. Il est tard.\n\n12\nBonjour.";
+    const char *folder = make_folder("notes.txt", text);
+    struct process_result result = run_clformer(NULL, process_format(TRANSLATE "%s/notes.txt", folder));
+    assert_output(result, "  I'm a student. It's late.\n\n12\nHave a nice day.");
+}
+
+static void test_several_files(void **state)
+{
+    (void)state;
+    const char *folder = make_folder("a.srt", subtitles), *output = path_in(folder, "new/english/");
+    process_write(folder, "b.txt", "Bonjour.\n", 9);
+    process_write(folder, "c.vtt", "no header\n", 10);
+    struct process_result result =
+        run_clformer(NULL, process_format(TRANSLATE "%s/a.srt %s/b.txt %s/c.vtt %s/d.srt -o %s", folder,
+                                          folder, folder, folder, output));
+    assert_int_equal(result.status, 1);
+    assert_non_null(strstr(result.errors, "c.vtt: line 1: a WebVTT file begins with \"WEBVTT\""));
+    assert_non_null(strstr(result.errors, "d.srt: cannot be read: No such file or directory"));
+    assert_file(output, "a.srt", translated);
+    assert_file(output, "b.txt", "Have a nice day.\n");
+    assert_true(clf__file_is_missing(path_in(output, "c.vtt")));
+    result = run_clformer(NULL, process_format(TRANSLATE "%s/c.vtt -o %s/other/", folder, folder));
+    assert_refused(result, 1, "WEBVTT");
+    assert_true(clf__file_is_missing(path_in(folder, "other")));
+}
+
+static void refuse(const char *arguments, int status, const char *part)
+{
+    struct process_result result = run_clformer(NULL, arguments);
+    assert_refused(result, status, part);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    const char *folder = make_folder("film.srt", subtitles), *film = path_in(folder, "film.srt");
+    process_write(folder, "notes", "Bonjour.\n", 9);
+    process_write(folder, "book.pdf", "%PDF-1.7\n", 9);
+    process_write(folder, "bad.srt", "1\n00:00:01 --> 00:00:02\nOui.\n", 29);
+    refuse(process_format(TRANSLATE "%s/notes -o %s/out", folder, folder), 1,
+           "notes: the format is unknown; rename the file or name its format; the formats are text (.txt), "
+           "srt (.srt)");
+    refuse(process_format(TRANSLATE "%s/book.pdf", folder), 1,
+           "book.pdf: PDF files contain positions of letters");
+    refuse(process_format(TRANSLATE "%s/bad.srt", folder), 1,
+           "bad.srt: line 2: \"00:00:01 --> 00:00:02\" is not");
+    refuse(process_format(TRANSLATE "%s -o %s/film.vtt", film, folder), 1, "the output keeps the format of");
+    refuse(process_format(TRANSLATE "%s -o %s/no/film.srt", film, folder), 1, "no/film.srt: ");
+    refuse(process_format(TRANSLATE "--format docx %s", film), 2,
+           "--format: \"docx\" is not a format of documents");
+    refuse(process_format(TRANSLATE "%s -o %s", film, film), 2, "would overwrite");
+    refuse(process_format(TRANSLATE "%s -o %s", film, folder), 2, "would overwrite");
+    refuse(process_format(TRANSLATE "%s %s", film, film), 2, "add --output FOLDER");
+    refuse(process_format(TRANSLATE "%s %s -o %s/new", film, film, folder), 2,
+           "both translations would be written");
+    refuse(process_format(TRANSLATE "- -o %s", folder), 2, "standard input has no name");
+    refuse(TRANSLATE "--format srt", 2, "--format: requires a file");
+    refuse(TRANSLATE "--subtitle-width 30", 2, "--subtitle-width: requires a file");
+    refuse(TRANSLATE "--reading-speed 15", 2, "--reading-speed: requires a file");
+    static const char *const flags[] = {
+        "--json",       "--stream", "--resume",       "--n-best 2",        "--alternatives 2",
+        "--alignments", "--tokens", "--exact-tokens", "--target-prefix a", "--target-prefix-file a"};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        refuse(process_format(TRANSLATE "%s %s", flags[i], film), 2,
+               "applies only to lines of standard input");
+    }
+    struct clf__names names;
+    assert_ok(clf__folder_list(&names, folder));
+    assert_int_equal(names.count, 4);
+    clf__names_free(&names);
+}
+
+/* A run that a signal stops leaves no file behind. */
+static void test_signal(void **state)
+{
+    (void)state;
+    const char *folder = make_folder("film.srt", subtitles);
+    struct process process = {.input = "", .signal_when_started = SIGINT};
+    struct process_result result = process_run(
+        &process, process_format(TRANSLATE "--verbose %s/film.srt -o %s/film.en.srt", folder, folder));
+    assert_int_equal(result.status, 128 + SIGINT);
+    struct clf__names names;
+    assert_ok(clf__folder_list(&names, folder));
+    assert_int_equal(names.count, 1);
+    clf__names_free(&names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_subtitles, support_teardown),
+        cmocka_unit_test_teardown(test_layout, support_teardown),
+        cmocka_unit_test_teardown(test_plain_text, support_teardown),
+        cmocka_unit_test_teardown(test_several_files, support_teardown),
+        cmocka_unit_test_teardown(test_refusals, support_teardown),
+        cmocka_unit_test_teardown(test_signal, support_teardown),
+    };
+    return cmocka_run_group_tests_name("end_to_end/documents", tests, NULL, NULL);
+}

@@ -1,0 +1,368 @@
+#include "translate/files.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "documents/format.h"
+#include "shared/input.h"
+#include "shared/progress.h"
+#include "shared/ranks.h"
+#include "shared/sink.h"
+
+enum { MOST_BYTES = 256 << 20 };
+
+/* A file to translate. */
+struct file {
+    const char *path;
+    char *output;                  /* owned; NULL: standard output */
+    struct clf_document *document; /* NULL: the file cannot be read */
+};
+
+struct job {
+    struct flags *flags;
+    struct file *files; /* (flags->operand_count) */
+    struct setup setup;
+    struct clf_engine *engine;
+    struct file *current;
+    struct progress progress;
+    long long done;           /* segments */
+    unsigned long long bytes; /* of these segments */
+    int failed, cut;          /* segments */
+};
+
+static const char *name_of(const struct file *file)
+{
+    return strcmp(file->path, "-") == 0 ? "standard input" : file->path;
+}
+
+/* --- Arguments. --- */
+
+int files_check_none(const struct flags *flags)
+{
+    const char *flag = flags->document_format != NULL ? "format"
+                       : flags->subtitle_width >= 0   ? "subtitle-width"
+                       : !isnan(flags->reading_speed) ? "reading-speed"
+                                                      : NULL;
+    return flag == NULL
+               ? -1
+               : report_wrong_call("--%s: requires a file to translate; name it after the flags", flag);
+}
+
+/* Refuses flags that apply only to lines. */
+static int check_flags(const struct flags *flags)
+{
+    const struct {
+        const char *name;
+        int is_given;
+    } lines_only[] = {
+        {"json", flags->json},
+        {"stream", flags->stream},
+        {"resume", flags->resume},
+        {"n-best", flags->n_best > 1},
+        {"alternatives", flags->alternatives > 0},
+        {"alignments", flags->alignments},
+        {"tokens", flags->tokens},
+        {"exact-tokens", flags->exact_tokens},
+        {"target-prefix", flags->target_prefix != NULL},
+        {"target-prefix-file", flags->target_prefix_file != NULL},
+    };
+    for (size_t i = 0; i < sizeof lines_only / sizeof *lines_only; i++) {
+        if (lines_only[i].is_given) {
+            return report_wrong_call("--%s: applies only to lines of standard input, not to files; remove it",
+                                     lines_only[i].name);
+        }
+    }
+    const struct clf_document_options options = {.format = flags->document_format};
+    const struct clf__format *format;
+    if (flags->document_format != NULL && clf__format_find(&format, &options, "", 0) != CLF_OK) {
+        return report_wrong_call("--format: %s", clf_last_error());
+    }
+    return ranks_refuse("files are translated by a single process; start it without mpirun or srun");
+}
+
+/* Returns whether the output is a folder, in which the files keep their names. */
+static int is_folder(const struct flags *flags)
+{
+    const char *output = flags->output;
+    return output != NULL && (flags->operand_count > 1 || clf__folder_exists(output) ||
+                              (output[0] != '\0' && output[strlen(output) - 1] == '/'));
+}
+
+static clf_status name_output(struct file *file, const struct flags *flags)
+{
+    const char *slash = strrchr(file->path, '/');
+    if (is_folder(flags)) {
+        return clf__path_join(&file->output, flags->output, slash != NULL ? slash + 1 : file->path);
+    }
+    int is_stdout = flags->output == NULL || strcmp(flags->output, "-") == 0;
+    return is_stdout ? CLF_OK : clf__copy_string(&file->output, flags->output);
+}
+
+/* Fails if an output would overwrite an input or another output. */
+static int check_output(const struct job *job, int index)
+{
+    const struct file *file = &job->files[index];
+    for (int i = 0; i < job->flags->operand_count && file->output != NULL; i++) {
+        if (clf__file_is(file->output, job->files[i].path)) {
+            return report_wrong_call("%s: its translation would overwrite %s; use another output", file->path,
+                                     job->files[i].path);
+        }
+        if (i < index && strcmp(file->output, job->files[i].output) == 0) {
+            return report_wrong_call(
+                "%s and %s: both translations would be written to %s; rename one of the files, or "
+                "use separate folders",
+                job->files[i].path, file->path, file->output);
+        }
+    }
+    if (strcmp(file->path, "-") == 0 && is_folder(job->flags)) {
+        return report_wrong_call("-: standard input has no name for a file in %s; name the output file",
+                                 job->flags->output);
+    }
+    return -1;
+}
+
+static int name_outputs(struct job *job)
+{
+    const struct flags *flags = job->flags;
+    int status = -1;
+    if (flags->operand_count > 1 && (flags->output == NULL || strcmp(flags->output, "-") == 0)) {
+        return report_wrong_call("several files need several outputs; add --output FOLDER");
+    }
+    for (int i = 0; i < flags->operand_count && status < 0; i++) {
+        job->files[i].path = flags->operands[i];
+        clf_status named = name_output(&job->files[i], flags);
+        status = named != CLF_OK ? report_failure(named) : check_output(job, i);
+    }
+    return status;
+}
+
+/* --- Input and output. --- */
+
+static clf_status open_document(struct file *file, const struct flags *flags, const char *bytes, size_t size)
+{
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.name = name_of(file);
+    options.format = flags->document_format;
+    options.subtitle_width = flags->subtitle_width >= 0 ? flags->subtitle_width : options.subtitle_width;
+    if (!isnan(flags->reading_speed)) {
+        options.reading_speed = flags->reading_speed == FLAG_NONE ? 0 : flags->reading_speed;
+    }
+    CLF__TRY(clf_document_open(&file->document, bytes, size, &options));
+    const struct clf_document_format *format = clf_document_format_of(file->document);
+    const struct clf__format *named = file->output != NULL ? clf__format_of_name(file->output) : NULL;
+    if (named != NULL && strcmp(named->shown.name, format->name) != 0) {
+        return clf__fail(CLF_UNSUPPORTED,
+                         "%s: the output keeps the format of %s, which is %s; give it a suffix such as %s",
+                         file->output, name_of(file), format->name, format->suffixes);
+    }
+    return CLF_OK;
+}
+
+/* Reads all files. Returns EXIT_DONE, or EXIT_FAILED if some cannot be read. */
+static int open_all(struct job *job)
+{
+    int result = EXIT_DONE;
+    for (int i = 0; i < job->flags->operand_count; i++) {
+        struct file *file = &job->files[i];
+        char *bytes;
+        size_t size;
+        int status = input_read_all(&bytes, &size, file->path, MOST_BYTES);
+        clf_status opened = status == EXIT_DONE ? open_document(file, job->flags, bytes, size) : CLF_FILE;
+        if (opened != CLF_OK) {
+            clf_document_free(file->document);
+            file->document = NULL;
+            result = status == EXIT_DONE ? report_failure(opened) : status;
+        }
+        free(bytes);
+    }
+    return result;
+}
+
+/* Writes to a device or pipe. */
+static clf_status write_sink(const char *path, const char *bytes, size_t size)
+{
+    struct sink sink;
+    CLF__TRY(sink_open(&sink, path));
+    fwrite(bytes, 1, size, sink.file);
+    return sink_close(&sink, NULL, CLF_OK, NULL);
+}
+
+static int write_document(struct file *file, int is_quiet)
+{
+    char *bytes;
+    size_t size;
+    clf_status status = clf_document_write(&bytes, &size, file->document);
+    for (int i = 0; status == CLF_OK && !is_quiet && clf_document_warning(file->document, i) != NULL; i++) {
+        fprintf(stderr, "clformer: warning: %s\n", clf_document_warning(file->document, i));
+    }
+    if (status == CLF_OK && file->output == NULL) {
+        fwrite(bytes, 1, size, stdout);
+    } else if (status == CLF_OK && sink_is_file(file->output)) {
+        status = clf__file_write(file->output, bytes, size);
+    } else if (status == CLF_OK) {
+        status = write_sink(file->output, bytes, size);
+    }
+    clf_string_free(bytes);
+    return status == CLF_OK ? EXIT_DONE : report_failure(status);
+}
+
+/* --- Translation. --- */
+
+static int is_interrupted(void *payload)
+{
+    (void)payload;
+    return output_failed() || signals_interrupted(NULL);
+}
+
+static void show_progress(void *payload)
+{
+    struct job *job = payload;
+    progress_update(&job->progress, job->done, job->bytes);
+}
+
+/* Counts a segment, and reports a failure; a callback of clf_translate_options. */
+static void take_segment(int index, const struct clf_translation *translation, void *payload)
+{
+    struct job *job = payload;
+    const struct clf_document_segment *segment = clf_document_segment_at(job->current->document, index);
+    job->done++;
+    job->bytes += segment->text_size;
+    if (translation->status != CLF_OK) {
+        progress_clear(&job->progress);
+        fprintf(stderr, "clformer: %s: line %d: %s\n", name_of(job->current), segment->line,
+                translation->problem != NULL ? translation->problem
+                                             : clf_status_meaning(translation->status));
+        job->failed++;
+    } else if (translation->cut_from > 0) {
+        job->cut++;
+        if (!job->flags->quiet) {
+            progress_clear(&job->progress);
+            fprintf(stderr,
+                    "clformer: warning: %s: line %d: the source of %d tokens was truncated to the model's "
+                    "limit of %d\n",
+                    name_of(job->current), segment->line, translation->cut_from,
+                    clf_model_describe(job->setup.model)->max_source_length);
+        }
+    }
+}
+
+static void begin_progress(struct job *job)
+{
+    job->progress =
+        (struct progress){.shown = !job->flags->quiet && isatty(STDERR_FILENO), .start = seconds_now()};
+    for (int i = 0; i < job->flags->operand_count; i++) {
+        const struct clf_document *document = job->files[i].document;
+        for (int k = 0; document != NULL && k < clf_document_count(document); k++) {
+            job->progress.total_bytes += clf_document_segment_at(document, k)->text_size;
+        }
+    }
+}
+
+static int translate_all(struct job *job)
+{
+    struct clf_translate_options *options = &job->flags->translate;
+    int result = EXIT_DONE;
+    options->interrupted = is_interrupted;
+    options->poll = show_progress;
+    options->translated = take_segment;
+    options->payload = job;
+    begin_progress(job);
+    for (int i = 0; i < job->flags->operand_count; i++) {
+        job->current = &job->files[i];
+        if (job->current->document == NULL) {
+            continue;
+        }
+        clf_status status = clf_document_translate(job->current->document, job->engine, options);
+        progress_clear(&job->progress);
+        int written =
+            status == CLF_OK ? write_document(job->current, job->flags->quiet) : report_failure(status);
+        result = written != EXIT_DONE ? written : result;
+        if (status != CLF_OK) { /* the other files would fail, too */
+            return result;
+        }
+    }
+    return result != EXIT_DONE ? result : job->failed > 0 ? EXIT_FAILED : job->cut > 0 ? EXIT_CUT : EXIT_DONE;
+}
+
+static clf_status create_engine(struct job *job)
+{
+    struct clf_engine_options options;
+    struct clf_model *const *models = job->setup.devices != NULL ? job->setup.models : &job->setup.model;
+    clf_engine_options_init(&options);
+    options.batch_tokens = job->flags->translate.batch_tokens;
+    job->flags->translate.batch_tokens = 0;
+    return clf_engine_create(&job->engine, models, job->setup.count, &options);
+}
+
+/* Opens the devices and the model, and translates. */
+static int run(struct job *job)
+{
+    int status = setup_open_several(&job->setup, job->flags);
+    if (status != EXIT_DONE) {
+        return status;
+    }
+    status = flags_apply(job->flags, job->setup.model);
+    if (status < 0) {
+        clf_status created = create_engine(job);
+        status = created == CLF_OK ? translate_all(job) : report_failure(created);
+    }
+    clf_engine_free(job->engine);
+    flags_release(job->flags);
+    return print_all_kernel_times(&job->setup, status);
+}
+
+/* Creates the folder for the outputs, and removes it again if nothing was written. */
+static int run_to_folder(struct job *job)
+{
+    const char *folder = job->flags->output;
+    if (!is_folder(job->flags)) {
+        return run(job);
+    }
+    size_t missing = clf__folder_missing(folder);
+    clf_status status = clf__folder_create(folder);
+    int result = status == CLF_OK ? run(job) : report_failure(status);
+    clf__folder_remove_empty(folder, missing);
+    return result;
+}
+
+static int count_documents(const struct job *job)
+{
+    int count = 0;
+    for (int i = 0; i < job->flags->operand_count; i++) {
+        count += job->files[i].document != NULL;
+    }
+    return count;
+}
+
+int files_translate(struct flags *flags)
+{
+    struct job job = {.flags = flags};
+    int status = check_flags(flags);
+    if (status >= 0) {
+        return status;
+    }
+    job.files = calloc((size_t)flags->operand_count, sizeof *job.files);
+    if (job.files == NULL) {
+        fprintf(stderr, "clformer: out of memory\n");
+        return EXIT_FAILED;
+    }
+    status = name_outputs(&job);
+    if (status < 0) {
+        int opened = open_all(&job);
+        status = count_documents(&job) > 0 ? run_to_folder(&job) : opened;
+        status = opened != EXIT_DONE && status != EXIT_WRONG_CALL ? opened : status;
+    }
+    for (int i = 0; i < flags->operand_count; i++) {
+        clf_document_free(job.files[i].document);
+        clf_string_free(job.files[i].output);
+    }
+    free(job.files);
+    setup_close(&job.setup);
+    return status;
+}
