@@ -44,8 +44,10 @@ struct clf_document_options {
     int ignored_count; /* number of `ignored` */
     /* Subtitles: characters per second above which a subtitle is counted in a warning; 0: never. */
     double reading_speed;
-    const char *const
-        *ignored; /* (ignored_count) HTML: names of additional elements that are not translated */
+    /* HTML: (ignored_count) names of additional elements that are not translated. */
+    const char *const *ignored;
+    int most_segments; /* a document with more segments is refused; 0: no limit */
+    int reserved;
 };
 
 /** Sets the first `size` bytes of options to the defaults: a subtitle width of 42 and a reading speed of 21
@@ -65,7 +67,8 @@ static inline void clf_document_options_init(struct clf_document_options *option
  * @param bytes (size) content of the file, copied; UTF-8 with or without a byte order mark.
  * @param size number of bytes, at most 256 MiB.
  * @param options copied; NULL for the defaults.
- * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats) or for PDF; CLF_FORMAT naming
+ * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats), for PDF, or for a document
+ *         that exceeds a limit; CLF_FORMAT naming
  * the line that is malformed; CLF_TEXT if the text is not UTF-8; CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_document_open(struct clf_document **out, const void *bytes, size_t size,

@@ -41,9 +41,10 @@ static clf_status take_options(struct clf_document_options *out, const struct cl
     *out = default_options();
     CLF__TRY(clf__options_take(out, sizeof *out, given, "clf_document_options"));
     if (out->subtitle_width < 0 || !(out->reading_speed >= 0) || out->ignored_count < 0 ||
-        (out->ignored_count > 0 && out->ignored == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT, "the options of a document are invalid: subtitle_width, "
-                                           "reading_speed and ignored_count must be 0 or more");
+        out->most_segments < 0 || (out->ignored_count > 0 && out->ignored == NULL)) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "the options of a document are invalid: subtitle_width, "
+                         "reading_speed, ignored_count and most_segments must be 0 or more");
     }
     return CLF_OK;
 }
@@ -89,6 +90,7 @@ static clf_status open_document(struct clf_document *document, const void *bytes
     }
     CLF__TRY(clf__copy_bytes(&document->bytes, bytes, size));
     document->size = size;
+    document->segments.most = document->options.most_segments;
     clf_status status = clf__format_find(&document->format, &document->options, document->bytes, size);
     if (status == CLF_OK) {
         status = check_text(document->bytes, size);

@@ -8,6 +8,9 @@ static const struct clf__format *const formats[] = {
     &clf__format_text,
     &clf__format_srt,
     &clf__format_vtt,
+#ifdef CLF_HAS_GUMBO
+    &clf__format_html,
+#endif
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -81,14 +84,14 @@ static int is_pdf(const char *bytes, size_t size)
 clf_status clf__format_find(const struct clf__format **out, const struct clf_document_options *options,
                             const char *bytes, size_t size)
 {
+    if (options->format != NULL) {
+        return find_named(out, options->format);
+    }
     if (is_pdf(bytes, size) || (options->name != NULL && has_suffix(options->name, ".pdf"))) {
         return clf__fail(
             CLF_UNSUPPORTED,
             "PDF files contain positions of letters instead of text; translate the file from which "
             "the PDF was made, or extract the text first (pdftotext)");
-    }
-    if (options->format != NULL) {
-        return find_named(out, options->format);
     }
     *out = options->name != NULL ? clf__format_of_name(options->name) : NULL;
     if (*out != NULL) {

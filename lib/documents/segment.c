@@ -16,9 +16,9 @@ static void free_segment(struct clf__segment *segment)
 
 static clf_status copy(void *out, const void *items, int count, size_t size)
 {
-    void *copied;
-    CLF__TRY(clf__allocate(&copied, (size_t)count, size));
+    void *copied = NULL;
     if (count > 0) {
+        CLF__TRY(clf__allocate(&copied, (size_t)count, size));
         memcpy(copied, items, (size_t)count * size);
     }
     memcpy(out, &copied, sizeof copied);
@@ -43,6 +43,9 @@ static clf_status fill(struct clf__segment *out, const struct clf__new_segment *
 
 clf_status clf__segments_add(struct clf__segments *segments, const struct clf__new_segment *segment)
 {
+    if (segments->most > 0 && segments->count >= segments->most) {
+        return clf__fail(CLF_UNSUPPORTED, "has more than %d texts to translate; divide it", segments->most);
+    }
     CLF__TRY(clf__grow(&segments->items, segments->count, &segments->capacity, sizeof *segments->items));
     struct clf__segment added = {.text = NULL};
     clf_status status = fill(&added, segment);

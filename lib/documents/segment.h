@@ -29,6 +29,7 @@ struct clf__segment {
 struct clf__segments {
     struct clf__segment *items;
     int count, capacity;
+    int most; /* 0: no limit */
 };
 
 /* A segment to add; everything is copied. */
@@ -41,6 +42,7 @@ struct clf__new_segment {
     size_t start, end;
     int line;
 };
+/* Returns CLF_UNSUPPORTED for more segments than the limit. */
 clf_status clf__segments_add(struct clf__segments *segments, const struct clf__new_segment *segment);
 void clf__segments_free(struct clf__segments *segments);
 

@@ -93,6 +93,23 @@ static void test_encodings(void **state)
                  CLF_TEXT, "iconv -f UTF-16");
 }
 
+/* A limit of segments refuses a document. */
+static void test_limit(void **state)
+{
+    (void)state;
+    struct clf_document *document;
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.name = "a.txt";
+    options.most_segments = 2;
+    assert_ok(clf_document_open(&document, "un\n\ndeux\n", 9, &options));
+    clf_document_free(document);
+    assert_fails(clf_document_open(&document, "un\n\ndeux\ntrois", 14, &options), CLF_UNSUPPORTED,
+                 "a.txt: has more than 2 texts to translate");
+    options.most_segments = -1;
+    assert_fails(clf_document_open(&document, "un", 2, &options), CLF_BAD_ARGUMENT, "most_segments");
+}
+
 static void test_wrong_arguments(void **state)
 {
     (void)state;
@@ -180,6 +197,7 @@ int main(void)
         cmocka_unit_test_teardown(test_plain_text, support_teardown),
         cmocka_unit_test_teardown(test_formats, support_teardown),
         cmocka_unit_test_teardown(test_encodings, support_teardown),
+        cmocka_unit_test_teardown(test_limit, support_teardown),
         cmocka_unit_test_teardown(test_wrong_arguments, support_teardown),
         cmocka_unit_test_teardown(test_segments, support_teardown),
         cmocka_unit_test_teardown(test_failed_allocations, support_teardown),

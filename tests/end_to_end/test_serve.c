@@ -13,9 +13,9 @@
 #ifdef CLF_HAS_SERVER
 
 #ifdef CLF_HAS_HTML
-#define FILE_KINDS "\".txt\",\".html\""
+#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".html\",\".htm\""
 #else
-#define FILE_KINDS "\".txt\""
+#define FILE_KINDS "\".txt\",\".srt\",\".vtt\""
 #endif
 
 static struct http_server shared; /* of most tests */

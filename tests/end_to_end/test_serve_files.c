@@ -62,6 +62,23 @@ static void test_html(void **state)
     check_download(upload("a.html", "<P>Merci.<!-- x --></P>", 200), "a_en.html", "<P>Thanks.<!-- x --></P>");
 }
 
+/* Subtitles are translated by `clformer translate FILE` in the same way (test_documents.c). */
+static void test_subtitles(void **state)
+{
+    (void)state;
+    static const char srt[] =
+        "1\r\n00:00:01,000 --> 00:00:03,500\r\nJe pense que nous devrions\r\naller \xc3\xa0 la maison"
+        "\r\n\r\n2\r\n00:00:03,600 --> 00:00:05,000\r\navant qu'il ne fasse nuit.\r\n";
+    check_download(upload("film.srt", srt, 200), "film_en.srt",
+                   "1\r\n00:00:01,000 --> 00:00:03,500\r\nI think we should go home\r\n\r\n"
+                   "2\r\n00:00:03,600 --> 00:00:05,000\r\nbefore night.\r\n");
+    assert_non_null(strstr(last.bytes, "\r\nContent-Type: application/x-subrip; charset=utf-8\r\n"));
+    check_download(upload("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<i>Merci.</i>\n", 200), "a_en.vtt",
+                   "WEBVTT\n\n00:01.000 --> 00:02.000\n<i>Thanks.</i>\n");
+    upload("a.srt", "1\n00:00:01,000 -> 00:00:02,000\nMerci.\n", 400);
+    assert_non_null(strstr(last.body, "Invalid request: file: line 2: "));
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -174,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_text, support_teardown),
         cmocka_unit_test_teardown(test_html, support_teardown),
+        cmocka_unit_test_teardown(test_subtitles, support_teardown),
         cmocka_unit_test_teardown(test_errors, support_teardown),
         cmocka_unit_test_teardown(test_many, support_teardown),
         cmocka_unit_test_teardown(test_suggestions, support_teardown),

@@ -8,14 +8,14 @@
 
 #include "support/html_marks.h"
 
-enum { MOST = 1000 };
+enum { MOST = 1 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct html *read(const json_t *documents)
+static struct documents *read(const json_t *documents)
 {
-    struct html *html;
-    if (html_read(&html, documents, MOST, NULL) != CLF_OK) {
+    struct documents *html;
+    if (documents_read(&html, documents, "html", MOST, NULL) != CLF_OK) {
         abort();
     }
     return html;
@@ -23,19 +23,20 @@ static struct html *read(const json_t *documents)
 
 static void check(const json_t *documents)
 {
-    struct html *html = read(documents);
-    json_t *same = html_join(html, html_texts(html), html_marks(html)), *marks = json_array();
-    for (size_t i = 0; i < json_array_size(html_texts(html)); i++) {
+    struct documents *html = read(documents);
+    json_t *same = documents_join(html, documents_texts(html), documents_marks(html)), *marks = json_array();
+    for (size_t i = 0; i < json_array_size(documents_texts(html)); i++) {
         json_array_append_new(marks, json_string("Z & <b>"));
     }
     json_t *marked = html_join_around(html, marks);
-    struct html *again = read(marked);
-    if (!json_equal(same, documents) || html_count(again) != html_count(html) ||
-        !json_equal(html_texts(again), marks)) {
+    struct documents *again = read(marked);
+    if (!json_equal(same, documents) ||
+        json_array_size(documents_texts(again)) != json_array_size(documents_texts(html)) ||
+        !json_equal(documents_texts(again), marks)) {
         abort();
     }
-    html_free(again);
-    html_free(html);
+    documents_free(again);
+    documents_free(html);
     json_decref(marked);
     json_decref(marks);
     json_decref(same);
@@ -43,7 +44,7 @@ static void check(const json_t *documents)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    int is_text = html_exists() && memchr(data, '\0', size) == NULL;
+    int is_text = documents_has_format("html") && memchr(data, '\0', size) == NULL;
     json_t *document = is_text ? json_stringn((const char *)data, size) : NULL;
     if (document != NULL) { /* UTF-8 */
         json_t *documents = json_pack("[o]", document);

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-#include "serve/html.h"
+#include "serve/documents.h"
 
 /* Returns the documents with translations, whose tags stay in order around each text; NULL: out of memory. */
-static inline json_t *html_join_around(const struct html *html, const json_t *translations)
+static inline json_t *html_join_around(struct documents *html, const json_t *translations)
 {
     struct marks marks;
-    int is_ok = marks_copy(&marks, html_marks(html));
+    int is_ok = marks_copy(&marks, documents_marks(html));
     for (size_t i = 0; is_ok && i < marks.count; i++) {
-        const json_t *text = json_array_get(html_texts(html), i),
+        const json_t *text = json_array_get(documents_texts(html), i),
                      *translation = json_array_get(translations, i);
         const struct clf__markup_pair pair = {.source = json_string_value(text),
                                               .source_size = json_string_length(text),
@@ -20,7 +20,7 @@ static inline json_t *html_join_around(const struct html *html, const json_t *tr
                                               .text_size = json_string_length(translation)};
         is_ok = marks_move(&marks.texts[i], &pair);
     }
-    json_t *result = is_ok ? html_join(html, translations, &marks) : NULL;
+    json_t *result = is_ok ? documents_join(html, translations, &marks) : NULL;
     marks_free(&marks);
     return result;
 }

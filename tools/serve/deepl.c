@@ -9,16 +9,16 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "serve/detection.h"
+#include "serve/documents.h"
 #include "serve/failures.h"
-#include "serve/html.h"
 #include "serve/q_field.h"
 #include "serve/texts.h"
 #include "shared/results.h"
 
 /* A checked request. */
 struct deepl_request {
-    json_t *texts;     /* owned; an array of strings */
-    struct html *html; /* owned; NULL: plain text */
+    json_t *texts;          /* owned; an array of strings */
+    struct documents *html; /* owned; NULL: plain text */
     const struct language *source, *target;
     int is_detected;
     struct route route;
@@ -80,7 +80,7 @@ static int read_languages(struct deepl_request *request, const struct service *s
     }
     request->is_detected = source == NULL || *source == '\0';
     if (request->is_detected) {
-        const json_t *texts = request->html != NULL ? html_texts(request->html) : request->texts;
+        const json_t *texts = request->html != NULL ? documents_texts(request->html) : request->texts;
         request->source = detection_source(&confidence, service->routes, texts, answer);
     } else {
         request->source = find_language(service, source);
@@ -108,17 +108,18 @@ static int read_tags(struct deepl_request *request, const struct fields *fields,
     if (field_is_empty(handling)) {
         return 1;
     }
-    if (word == NULL || (strcmp(word, "html") != 0 && strcmp(word, "xml") != 0) || !html_exists()) {
+    if (word == NULL || (strcmp(word, "html") != 0 && strcmp(word, "xml") != 0) ||
+        !documents_has_format("html")) {
         *answer = endpoints_error(400, "Value for 'tag_handling' not supported.");
         return 0;
     }
     json_t *names = json_is_string(ignored) ? json_pack("[O]", ignored) : json_incref((json_t *)ignored);
-    clf_status status = html_read(&request->html, request->texts, TEXTS_MOST_LINES, names);
+    clf_status status = documents_read(&request->html, request->texts, "html", TEXTS_MOST_LINES, names);
     json_decref(names);
-    if (status != CLF_OK || html_count(request->html) > TEXTS_MOST_LINES) {
-        *answer = status != CLF_OK
-                      ? endpoints_error(500, "out of memory")
-                      : endpoints_error(413, "The request has more than %d lines.", TEXTS_MOST_LINES);
+    if (status != CLF_OK) {
+        *answer = status == CLF_UNSUPPORTED
+                      ? endpoints_error(413, "The request has more than %d lines.", TEXTS_MOST_LINES)
+                      : endpoints_error(500, "out of memory");
         return 0;
     }
     return 1;
@@ -151,15 +152,15 @@ static int read_request(struct deepl_request *request, const struct service *ser
 
 static clf_status translate(json_t **out, const struct deepl_request *request)
 {
-    const json_t *texts = request->html != NULL ? html_texts(request->html) : request->texts;
+    const json_t *texts = request->html != NULL ? documents_texts(request->html) : request->texts;
     struct marks marks = {.count = 0};
-    if (request->html != NULL && !marks_copy(&marks, html_marks(request->html))) {
+    if (request->html != NULL && !marks_copy(&marks, documents_marks(request->html))) {
         return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the markup of a request");
     }
     clf_status status = texts_translate(out, NULL, &(struct texts){texts, &request->route, &marks});
     if (status == CLF_OK && request->html != NULL) {
         json_t *translations = *out;
-        *out = html_join(request->html, translations, &marks);
+        *out = documents_join(request->html, translations, &marks);
         json_decref(translations);
     }
     marks_free(&marks);
@@ -220,7 +221,7 @@ struct answer deepl_translate(struct service *service, const struct fields *fiel
         answer = run(service, &request, is_true(json_object_get(fields->object, "show_billed_characters")));
         answer.characters = q_field_characters(request.texts);
     }
-    html_free(request.html);
+    documents_free(request.html);
     json_decref(request.texts);
     return answer;
 }

@@ -6,40 +6,43 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "serve/html.h"
 #include "serve/translate_request.h"
 #include "shared/results.h"
 
-/* A kind of file. */
-static const struct kind {
-    const char *extension, *format, *type;
-} kinds[] = {
-    {".txt", "text", "text/plain; charset=utf-8"},
-    {".html", "html", "text/html; charset=utf-8"},
-};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-static int is_supported(const struct kind *kind)
+/* Returns the next suffix of a list that is separated by spaces; *size 0: the end. */
+static const char *next_suffix(size_t *size, const char *suffixes)
 {
-    return strcmp(kind->format, "html") != 0 || html_exists();
+    suffixes += strspn(suffixes, " ");
+    *size = strcspn(suffixes, " ");
+    return suffixes;
 }
 
 json_t *file_extensions(void)
 {
     json_t *array = json_array();
-    for (int i = 0; i < KINDS; i++) {
-        array = is_supported(&kinds[i]) ? result_append(array, json_string(kinds[i].extension)) : array;
+    const struct clf_document_format *format;
+    for (int i = 0; (format = clf_document_format_at(i)) != NULL; i++) {
+        size_t size;
+        for (const char *at = next_suffix(&size, format->suffixes); size > 0;
+             at = next_suffix(&size, at + size)) {
+            array = result_append(array, json_stringn(at, size));
+        }
     }
     return array;
 }
 
-/* Finds the kind of a file by its extension, as LibreTranslate does. */
-static const struct kind *find_kind(const char *name)
+/* Finds the format of a file by its suffix, in lower case only, as LibreTranslate does. */
+static const struct clf_document_format *find_format(const char *name)
 {
-    for (int i = 0; i < KINDS; i++) {
-        size_t size = strlen(name), end = strlen(kinds[i].extension);
-        if (is_supported(&kinds[i]) && size > end && strcmp(name + size - end, kinds[i].extension) == 0) {
-            return &kinds[i];
+    const struct clf_document_format *format;
+    const char *end = strrchr(name, '.');
+    for (int i = 0; end != NULL && end > name && (format = clf_document_format_at(i)) != NULL; i++) {
+        size_t size;
+        for (const char *at = next_suffix(&size, format->suffixes); size > 0;
+             at = next_suffix(&size, at + size)) {
+            if (strlen(end) == size && memcmp(end, at, size) == 0) {
+                return format;
+            }
         }
     }
     return NULL;
@@ -47,22 +50,21 @@ static const struct kind *find_kind(const char *name)
 
 /* Writes "notes_en.txt" for "my/notes.txt": letters, digits, ".", "_" and "-", and other characters as "_".
  */
-static void write_name(char out[FILE_NAME_BYTES / 2], const char *name, const struct kind *kind,
-                       const char *target)
+static void write_name(char out[FILE_NAME_BYTES / 2], const char *name, const char *target)
 {
     const char *last = strrchr(name, '/'), *other = strrchr(name, '\\');
     name = last != NULL ? last + 1 : name;
     name = other != NULL && other + 1 > name ? other + 1 : name;
-    size_t size = strlen(name) - strlen(kind->extension), most = FILE_NAME_BYTES / 4;
-    snprintf(out, FILE_NAME_BYTES / 2, "%.*s_%s%s", (int)(size < most ? size : most), name, target,
-             kind->extension);
+    const char *suffix = strrchr(name, '.');
+    size_t size = (size_t)(suffix - name), most = FILE_NAME_BYTES / 4;
+    snprintf(out, FILE_NAME_BYTES / 2, "%.*s_%s%s", (int)(size < most ? size : most), name, target, suffix);
     for (char *letter = out; *letter != '\0'; letter++) {
         *letter = (char)(isalnum((unsigned char)*letter) || strchr("._-", *letter) != NULL ? *letter : '_');
     }
 }
 
 /* Returns the fields of a translation of a file; NULL after setting the answer. */
-static json_t *translation_fields(const struct fields *fields, const struct kind *kind, struct answer *answer)
+static json_t *translation_fields(const struct fields *fields, struct answer *answer)
 {
     const char *text = fields->file;
     size_t size = fields->file_size;
@@ -82,13 +84,11 @@ static json_t *translation_fields(const struct fields *fields, const struct kind
         json_object_set(object, copied[i], json_object_get(fields->object, copied[i]));
     }
     json_object_set_new(object, "q", json_stringn(text, size));
-    json_object_set_new(object, "format", json_string(kind->format));
     return object;
 }
 
 /* Stores the translation and answers with its address. */
-static struct answer keep(struct service *service, const struct fields *fields, const struct kind *kind,
-                          const json_t *translated)
+static struct answer keep(struct service *service, const struct fields *fields, const json_t *translated)
 {
     char path[FILE_NAME_BYTES], name[FILE_NAME_BYTES / 2];
     const char *target = json_string_value(json_object_get(fields->object, "target"));
@@ -102,7 +102,7 @@ static struct answer keep(struct service *service, const struct fields *fields, 
         return endpoints_error(500, "out of memory");
     }
     memcpy(text, json_string_value(translated), size + 1);
-    write_name(name, fields->file_name, kind, language->code);
+    write_name(name, fields->file_name, language->code);
     if (files_add(path, service->files, name, text, size) != CLF_OK) {
         return endpoints_error(400, "Invalid request: %s", clf_last_error());
     }
@@ -122,23 +122,23 @@ static struct answer keep(struct service *service, const struct fields *fields, 
 struct answer file_translate(struct service *service, const struct fields *fields)
 {
     struct answer answer;
-    const struct kind *kind = fields->file != NULL ? find_kind(fields->file_name) : NULL;
+    const struct clf_document_format *format = fields->file != NULL ? find_format(fields->file_name) : NULL;
     if (fields->file == NULL) {
         return endpoints_error(400, "Invalid request: missing file parameter");
     }
-    if (kind == NULL) {
+    if (format == NULL) {
         return endpoints_error(400, "Invalid request: file format not supported");
     }
     struct fields translation = *fields;
     size_t characters;
-    translation.object = translation_fields(fields, kind, &answer);
+    translation.object = translation_fields(fields, &answer);
     if (translation.object == NULL) {
         return answer;
     }
-    json_t *text = translate_text(&characters, service, &translation, &answer);
+    json_t *text = translate_text(&characters, service, &translation, format->name, &answer);
     json_decref(translation.object);
     if (text != NULL) {
-        answer = keep(service, fields, kind, text);
+        answer = keep(service, fields, text);
         json_decref(text);
     }
     answer.characters = characters;
@@ -161,7 +161,7 @@ struct answer file_download(struct service *service, const struct fields *fields
     }
     snprintf(header, sizeof header, "attachment; filename=\"%s\"", shown);
     MHD_add_response_header(response, "Content-Disposition", header);
-    MHD_add_response_header(response, "Content-Type", find_kind(shown)->type);
+    MHD_add_response_header(response, "Content-Type", find_format(shown)->media_type);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     return (struct answer){.status = 200, .response = response};
 }

@@ -6,8 +6,10 @@
 #include <unicode/uchar.h>
 #include <unicode/ustring.h>
 
+#include "base/memory.h"
 #include "base/utf8.h"
-#include "serve/html_text.h"
+#include "documents/format.h"
+#include "documents/html/text.h"
 
 enum { WORD_CHARACTERS = 20 /* a longer source is not one word */ };
 
@@ -170,9 +172,11 @@ json_t *libretranslate_text(const json_t *source, const json_t *translation)
     json_t *result = NULL;
     if (text != NULL && follow_case(&text, from)) {
         size_t size;
-        char *decoded = html_text_references(&size, text, strlen(text));
-        result = decoded != NULL ? json_stringn(decoded, size) : NULL;
-        free(decoded);
+        char *decoded;
+        if (clf__html_references(&decoded, &size, text, strlen(text)) == CLF_OK) {
+            result = json_stringn(decoded, size);
+            clf__free(decoded);
+        }
     }
     free(text);
     return result;

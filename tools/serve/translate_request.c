@@ -9,8 +9,8 @@
 
 #include "base/status.h"
 #include "serve/detection.h"
+#include "serve/documents.h"
 #include "serve/failures.h"
-#include "serve/html.h"
 #include "serve/libretranslate_text.h"
 #include "serve/q_field.h"
 #include "serve/texts.h"
@@ -20,9 +20,10 @@ enum { MOST_ALTERNATIVES = 5 };
 
 /* The checked fields of a request. */
 struct translation_request {
-    json_t *array;     /* owned; the texts */
-    struct html *html; /* owned; the texts as HTML; NULL: format is not html */
-    int is_array;      /* q was an array, so the answer is one */
+    json_t *array;               /* owned; the texts */
+    struct documents *documents; /* owned; the texts as documents; NULL: plain texts */
+    const char *format;          /* of a file; NULL: the texts have the format of the field */
+    int is_array;                /* q was an array, so the answer is one */
     int is_auto;
     double confidence; /* if is_auto: 0 to 100 */
     int alternatives;
@@ -62,7 +63,7 @@ static int read_alternatives(struct translation_request *request, const struct f
 /* The texts to translate. */
 static const json_t *contents(const struct translation_request *request)
 {
-    return request->html != NULL ? html_texts(request->html) : request->array;
+    return request->documents != NULL ? documents_texts(request->documents) : request->array;
 }
 
 static int find_languages(struct translation_request *request, const struct service *service,
@@ -92,7 +93,8 @@ static int find_languages(struct translation_request *request, const struct serv
 static int is_html(const struct fields *fields)
 {
     const json_t *format = json_object_get(fields->object, "format");
-    return html_exists() && json_is_string(format) && strcmp(json_string_value(format), "html") == 0;
+    return documents_has_format("html") && json_is_string(format) &&
+           strcmp(json_string_value(format), "html") == 0;
 }
 
 static int check_format(const struct fields *fields, struct answer *answer)
@@ -123,22 +125,22 @@ static int find_route(struct translation_request *request, const struct service 
     return 0;
 }
 
-/* Finds the texts of HTML; refuses a request with too many. */
-static int read_html(struct translation_request *request, const struct fields *fields, struct answer *answer)
+/* Finds the texts of documents; refuses a request with too many. */
+static int read_documents(struct translation_request *request, const struct fields *fields,
+                          struct answer *answer)
 {
-    if (!is_html(fields)) {
+    const char *format = request->format != NULL ? request->format : is_html(fields) ? "html" : "text";
+    if (strcmp(format, "text") == 0) {
         return 1;
     }
-    if (html_read(&request->html, request->array, TEXTS_MOST_LINES, NULL) != CLF_OK) {
-        *answer = endpoints_error(500, "out of memory");
-        return 0;
+    clf_status status = documents_read(&request->documents, request->array, format, TEXTS_MOST_LINES, NULL);
+    if (status == CLF_UNSUPPORTED) {
+        *answer = endpoints_error(400, "Invalid request: request exceeds line limit (%d)", TEXTS_MOST_LINES);
+    } else if (status != CLF_OK) {
+        *answer = status == CLF_OUT_OF_MEMORY ? endpoints_error(500, "out of memory")
+                                              : endpoints_error(400, "Invalid request: %s", clf_last_error());
     }
-    if (html_count(request->html) > TEXTS_MOST_LINES) {
-        *answer = endpoints_error(400, "Invalid request: request (%zu lines) exceeds line limit (%d)",
-                                  html_count(request->html), TEXTS_MOST_LINES);
-        return 0;
-    }
-    return 1;
+    return status == CLF_OK;
 }
 
 /* Checks the fields in LibreTranslate's order. */
@@ -154,7 +156,7 @@ static int read_request(struct translation_request *request, const struct servic
         return 0;
     }
     return texts_are_admitted(request->array, request->is_array, service, answer) &&
-           read_html(request, fields, answer) && find_languages(request, service, fields, answer) &&
+           read_documents(request, fields, answer) && find_languages(request, service, fields, answer) &&
            check_format(fields, answer) && find_route(request, service, answer);
 }
 
@@ -191,14 +193,14 @@ static clf_status translate_texts(json_t **best, json_t **others, const struct t
 {
     const struct route *route = &request->route;
     struct marks marks = {.count = 0};
-    if (request->html != NULL && !marks_copy(&marks, html_marks(request->html))) {
+    if (request->documents != NULL && !marks_copy(&marks, documents_marks(request->documents))) {
         return clf__fail(CLF_OUT_OF_MEMORY, "out of memory for the markup of a request");
     }
     const struct texts texts = {contents(request), route, &marks};
     json_t *before = NULL;
     clf_status status = texts_translate(best, &before, &texts);
     if (status == CLF_OK && request->alternatives > 0) {
-        if (route->count == 0 || request->html != NULL) {
+        if (route->count == 0 || request->documents != NULL) {
             *others = empty_lists(request);
         } else {
             const struct hop *last = &route->hops[route->count - 1];
@@ -206,9 +208,9 @@ static clf_status translate_texts(json_t **best, json_t **others, const struct t
         }
     }
     json_decref(before);
-    if (status == CLF_OK && request->html != NULL) {
+    if (status == CLF_OK && request->documents != NULL) {
         json_t *translations = *best;
-        *best = html_join(request->html, translations, &marks);
+        *best = documents_join(request->documents, translations, &marks);
         json_decref(translations);
     }
     marks_free(&marks);
@@ -245,7 +247,7 @@ static int translate(json_t **best, json_t **others, struct service *service,
         json_decref(*others);
         return 0;
     }
-    if (service->changes_text && request->html == NULL) {
+    if (service->changes_text && request->documents == NULL) {
         *best = change_texts(*best, request);
     }
     return 1;
@@ -275,7 +277,7 @@ static struct answer run(struct service *service, const struct translation_reque
 
 static void free_request(struct translation_request *request)
 {
-    html_free(request->html);
+    documents_free(request->documents);
     json_decref(request->array);
 }
 
@@ -292,9 +294,9 @@ struct answer translate_request(struct service *service, const struct fields *fi
 }
 
 json_t *translate_text(size_t *characters, struct service *service, const struct fields *fields,
-                       struct answer *answer)
+                       const char *format, struct answer *answer)
 {
-    struct translation_request request = {.array = NULL};
+    struct translation_request request = {.format = format};
     json_t *best = NULL, *others = NULL, *text = NULL;
     *characters = 0;
     if (read_request(&request, service, fields, answer)) {

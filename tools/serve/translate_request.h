@@ -9,8 +9,9 @@ struct answer translate_request(struct service *service, const struct fields *fi
 /* Translates a text, the string `q`, with the other fields of POST /translate. Returns a new string; NULL
  * after setting the answer.
  *
- * @param characters receives the characters to translate. */
+ * @param characters receives the characters to translate.
+ * @param format name of the format of `q`, a document of clf_document_format_at(). */
 json_t *translate_text(size_t *characters, struct service *service, const struct fields *fields,
-                       struct answer *answer);
+                       const char *format, struct answer *answer);
 
 #endif

@@ -34,6 +34,7 @@ void print_version(void)
     printf("libraries: %s\n", CLF_LIBRARY_VERSIONS);
     printf("Argos Translate packages: %s\n", CLF_PACKAGES);
     printf("audio formats: %s\n", CLF_AUDIO_FORMATS);
+    printf("documents: %s\n", CLF_DOCUMENTS);
     printf("MPI: %s\n", mpi != NULL ? mpi : "no (built without MPI)");
     printf("server: %s\n", CLF_SERVER_PARTS);
 }

@@ -11,11 +11,11 @@
 
 #include "support/html_marks.h"
 
+enum { MOST = 100000 };
+
 #ifdef CLF_HAS_GUMBO
 #include <gumbo.h>
 #endif
-
-enum { MOST = 100000 };
 
 static json_t *brackets(const json_t *texts)
 {
@@ -34,13 +34,13 @@ static json_t *same(const json_t *texts)
 /* Translates documents; the caller frees the result. */
 static json_t *translate(const json_t *documents, json_t *(*translator)(const json_t *texts))
 {
-    struct html *html;
-    assert_int_equal(html_read(&html, documents, MOST, NULL), CLF_OK);
-    json_t *translations = translator(html_texts(html)), *result = html_join_around(html, translations);
+    struct documents *html;
+    assert_int_equal(documents_read(&html, documents, "html", MOST, NULL), CLF_OK);
+    json_t *translations = translator(documents_texts(html)), *result = html_join_around(html, translations);
     assert_non_null(result);
-    assert_int_equal(html_count(html), json_array_size(translations));
+    assert_int_equal(json_array_size(documents_texts(html)), json_array_size(translations));
     json_decref(translations);
-    html_free(html);
+    documents_free(html);
     return result;
 }
 
@@ -277,18 +277,18 @@ static void test_inline(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         json_t *documents = json_pack("[s]", examples[i].document);
-        struct html *html;
+        struct documents *html;
         struct marks marks;
-        assert_int_equal(html_read(&html, documents, MOST, NULL), CLF_OK);
-        assert_true(marks_copy(&marks, html_marks(html)));
-        json_t *translations = reverse(html_texts(html), &marks);
-        json_t *result = html_join(html, translations, &marks);
+        assert_int_equal(documents_read(&html, documents, "html", MOST, NULL), CLF_OK);
+        assert_true(marks_copy(&marks, documents_marks(html)));
+        json_t *translations = reverse(documents_texts(html), &marks);
+        json_t *result = documents_join(html, translations, &marks);
         const char *got = json_string_value(json_array_get(result, 0));
         if (strcmp(got, examples[i].expected) != 0) {
             fail_msg("%s\nexpected: %s\ngot:      %s", examples[i].document, examples[i].expected, got);
         }
         marks_free(&marks);
-        html_free(html);
+        documents_free(html);
         json_decref(translations);
         json_decref(result);
         json_decref(documents);
@@ -304,11 +304,13 @@ static void test_several(void **state)
     json_t *result = translate(documents, brackets);
     assert_true(json_equal(result, expected));
     json_decref(result);
-    struct html *html;
-    assert_int_equal(html_read(&html, documents, 2, NULL), CLF_OK);
-    assert_int_equal(html_count(html), 3);
-    assert_int_equal(json_array_size(html_texts(html)), 2);
-    html_free(html);
+    struct documents *html;
+    assert_int_equal(documents_read(&html, documents, "html", MOST, NULL), CLF_OK);
+    assert_int_equal(json_array_size(documents_texts(html)), 3);
+    documents_free(html);
+    assert_int_equal(documents_read(&html, documents, "html", 2, NULL), CLF_UNSUPPORTED);
+    assert_int_equal(documents_read(&html, documents, "html", 1, NULL), CLF_UNSUPPORTED);
+    assert_null(html);
     json_decref(expected);
     json_decref(documents);
 }
@@ -415,15 +417,15 @@ static void test_random(void **state)
         char *document = draw_document(&seed, 24);
         check(document, document, same);
         json_t *documents = json_pack("[s]", document), *result = translate(documents, marks);
-        struct html *before, *after;
-        assert_int_equal(html_read(&before, documents, MOST, NULL), CLF_OK);
-        assert_int_equal(html_read(&after, result, MOST, NULL), CLF_OK);
-        json_t *expected = marks(html_texts(before));
-        if (!json_equal(html_texts(after), expected)) {
+        struct documents *before, *after;
+        assert_int_equal(documents_read(&before, documents, "html", MOST, NULL), CLF_OK);
+        assert_int_equal(documents_read(&after, result, "html", MOST, NULL), CLF_OK);
+        json_t *expected = marks(documents_texts(before));
+        if (!json_equal(documents_texts(after), expected)) {
             fail_msg("%s\nbecomes %s", document, json_string_value(json_array_get(result, 0)));
         }
-        html_free(before);
-        html_free(after);
+        documents_free(before);
+        documents_free(after);
         json_decref(expected);
         json_decref(documents);
         json_decref(result);
@@ -445,12 +447,12 @@ static double time_repeated(const char *text, size_t bytes, int is_deep)
     }
     clock_t start = clock();
     json_t *documents = json_pack("[s]", document);
-    struct html *html;
-    assert_int_equal(html_read(&html, documents, MOST, NULL), CLF_OK);
-    json_t *result = html_join(html, html_texts(html), html_marks(html));
+    struct documents *html;
+    assert_int_equal(documents_read(&html, documents, "html", MOST, NULL), CLF_OK);
+    json_t *result = documents_join(html, documents_texts(html), documents_marks(html));
     assert_true(json_equal(result, documents));
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    html_free(html);
+    documents_free(html);
     json_decref(result);
     json_decref(documents);
     free(document);
@@ -486,7 +488,7 @@ int main(void)
         cmocka_unit_test(test_several),      cmocka_unit_test(test_inline),
         cmocka_unit_test(test_random),       cmocka_unit_test(test_hostile),
     };
-    if (!html_exists()) {
+    if (!documents_has_format("html")) {
         print_message("[  SKIPPED ] built without Gumbo\n");
         return 0;
     }

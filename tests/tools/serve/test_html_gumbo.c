@@ -8,12 +8,12 @@
 
 #include <jansson.h>
 
-#include "serve/html.h"
+#include "serve/documents.h"
 
 #ifdef CLF_HAS_GUMBO
 #include <gumbo.h>
 
-enum { MOST_BYTES = 4096, MOST_FRAGMENTS = 24 };
+enum { MOST = 10000, MOST_BYTES = 4096, MOST_FRAGMENTS = 24 };
 
 struct letters {
     char text[MOST_BYTES];
@@ -68,13 +68,13 @@ static struct letters gumbo_letters(const char *document)
 static struct letters html_letters(const char *document)
 {
     struct letters letters = {.size = 0};
-    struct html *html;
+    struct documents *html;
     json_t *documents = json_pack("[s]", document);
-    assert_int_equal(html_read(&html, documents, MOST_BYTES, NULL), CLF_OK);
-    for (size_t i = 0; i < json_array_size(html_texts(html)); i++) {
-        add_letters(&letters, json_string_value(json_array_get(html_texts(html), i)));
+    assert_int_equal(documents_read(&html, documents, "html", MOST, NULL), CLF_OK);
+    for (size_t i = 0; i < json_array_size(documents_texts(html)); i++) {
+        add_letters(&letters, json_string_value(json_array_get(documents_texts(html), i)));
     }
-    html_free(html);
+    documents_free(html);
     json_decref(documents);
     return letters;
 }

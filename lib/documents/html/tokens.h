@@ -5,20 +5,20 @@
  * and libxml2 shifts its positions when it changes the encoding. Both build a tree, which takes quadratic
  * time for deeply nested elements; this tokenizer takes linear time and a constant amount of memory.
  */
-#ifndef CLF_TOOLS_SERVE_HTML_TOKENS_H
-#define CLF_TOOLS_SERVE_HTML_TOKENS_H
+#ifndef CLF_DOCUMENTS_HTML_TOKENS_H
+#define CLF_DOCUMENTS_HTML_TOKENS_H
 
 #include <stddef.h>
 
-enum html_kind {
-    HTML_TEXT,
-    HTML_START_TAG,
-    HTML_END_TAG,
-    HTML_OTHER /* comment, doctype, CDATA, unclosed tag */
+enum clf__html_kind {
+    CLF__HTML_TEXT,
+    CLF__HTML_START_TAG,
+    CLF__HTML_END_TAG,
+    CLF__HTML_OTHER /* comment, doctype, CDATA, unclosed tag */
 };
 
-struct html_token {
-    enum html_kind kind;
+struct clf__html_token {
+    enum clf__html_kind kind;
     size_t start, end; /* the bytes of the token */
     /* For a tag: */
     size_t name, name_size; /* position and size of the name, in the letter case of the document */
@@ -26,7 +26,7 @@ struct html_token {
     int is_notranslate;     /* has translate="no" or the class notranslate */
 };
 
-struct html_tokens {
+struct clf__html_tokens {
     const char *bytes; /* borrowed */
     size_t size, at;
     /* Set by the caller after a start tag, as the tree construction of the standard does: */
@@ -35,8 +35,8 @@ struct html_tokens {
 };
 
 /* Reads the next token; returns 0 at the end of the document. Adjacent tokens are never both text. */
-int html_next(struct html_token *out, struct html_tokens *tokens);
+int clf__html_next(struct clf__html_token *out, struct clf__html_tokens *tokens);
 
-int html_is_space(char byte);
+int clf__html_is_space(char byte);
 
 #endif

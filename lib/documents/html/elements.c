@@ -1,4 +1,4 @@
-#include "serve/html_elements.h"
+#include "documents/html/elements.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -208,7 +208,7 @@ static int compare(const void *key, const void *name)
     return strcmp(key, ((const struct name *)name)->text);
 }
 
-unsigned html_name_hash(const char *name, size_t size)
+unsigned clf__html_hash(const char *name, size_t size)
 {
     unsigned hash = 2166136261u; /* FNV-1a */
     for (size_t i = 0; i < size; i++) {
@@ -218,11 +218,12 @@ unsigned html_name_hash(const char *name, size_t size)
 }
 
 /* Finds the flags of a tag's name. */
-static struct html_element look_up(const struct html_elements *elements, const struct html_tokens *tokens,
-                                   const struct html_token *tag)
+static struct clf__html_element look_up(const struct clf__html_elements *elements,
+                                        const struct clf__html_tokens *tokens,
+                                        const struct clf__html_token *tag)
 {
     const char *name = tokens->bytes + tag->name;
-    struct html_element element = {.name = html_name_hash(name, tag->name_size)};
+    struct clf__html_element element = {.name = clf__html_hash(name, tag->name_size)};
     char lower[sizeof names->text] = "";
     if (tag->name_size < sizeof lower) {
         for (size_t i = 0; i < tag->name_size; i++) {
@@ -238,14 +239,14 @@ static struct html_element look_up(const struct html_elements *elements, const s
     return element;
 }
 
-static int is_foreign(const struct html_elements *elements)
+static int is_foreign(const struct clf__html_elements *elements)
 {
     return elements->count > 0 && elements->open[elements->count - 1].flags & IS_FOREIGN;
 }
 
-static void remove_element(struct html_elements *elements, int index)
+static void remove_element(struct clf__html_elements *elements, int index)
 {
-    struct html_element *element = &elements->open[index];
+    struct clf__html_element *element = &elements->open[index];
     elements->untranslated -= (element->flags & SKIPPED) != 0;
     elements->preformatted -= (element->flags & LINES) != 0;
     elements->count--;
@@ -254,7 +255,7 @@ static void remove_element(struct html_elements *elements, int index)
 
 /* Ends the element at an index and the elements in it. Blocks in a formatting element stay open, however, and
  * so does an untranslated formatting element when a block around it ends, except a table cell. */
-static void remove_from(struct html_elements *elements, int index)
+static void remove_from(struct clf__html_elements *elements, int index)
 {
     unsigned outer = elements->open[index].flags, kept = outer & FORMATTING ? SPECIAL : 0;
     for (int i = elements->count - 1; i >= index; i--) {
@@ -266,10 +267,10 @@ static void remove_from(struct html_elements *elements, int index)
     }
 }
 
-static void add_element(struct html_elements *elements, struct html_element element)
+static void add_element(struct clf__html_elements *elements, struct clf__html_element element)
 {
-    if (elements->count == HTML_MOST_OPEN) {
-        remove_element(elements, HTML_MOST_OPEN - 1);
+    if (elements->count == CLF__HTML_MOST_OPEN) {
+        remove_element(elements, CLF__HTML_MOST_OPEN - 1);
     }
     elements->open[elements->count++] = element;
     elements->untranslated += (element.flags & SKIPPED) != 0;
@@ -277,7 +278,7 @@ static void add_element(struct html_elements *elements, struct html_element elem
 }
 
 /* Ends the elements whose end tag is missing before a start tag. */
-static void end_implied(struct html_elements *elements, unsigned flags)
+static void end_implied(struct clf__html_elements *elements, unsigned flags)
 {
     for (size_t rule = 0; rule < sizeof implied_ends / sizeof *implied_ends; rule++) {
         if (!(flags & implied_ends[rule].starts)) {
@@ -297,7 +298,7 @@ static void end_implied(struct html_elements *elements, unsigned flags)
 }
 
 /* Ends the elements between the innermost table and a part of it. Returns 0 if the part is not in a table. */
-static int enter_table(struct html_elements *elements)
+static int enter_table(struct clf__html_elements *elements)
 {
     int inner = -1;
     for (int i = elements->count - 1; i >= 0; i--) {
@@ -314,7 +315,7 @@ static int enter_table(struct html_elements *elements)
 }
 
 /* Updates the elements for a start tag of HTML; returns 0 if the tag is ignored. */
-static int start_html(struct html_elements *elements, unsigned flags)
+static int start_html(struct clf__html_elements *elements, unsigned flags)
 {
     end_implied(elements, flags);
     int top = elements->count - 1;
@@ -325,7 +326,7 @@ static int start_html(struct html_elements *elements, unsigned flags)
 }
 
 /* Returns the flags of an element in SVG or MathML. <style/> and <title/> are ordinary there. */
-static unsigned foreign_flags(unsigned flags, const struct html_element *parent)
+static unsigned foreign_flags(unsigned flags, const struct clf__html_element *parent)
 {
     flags &= FOREIGN | HOST | MATH | SKIPPED;
     if (flags & HOST && (flags & MATH) == (parent->flags & MATH)) {
@@ -334,10 +335,10 @@ static unsigned foreign_flags(unsigned flags, const struct html_element *parent)
     return (flags & ~(unsigned)(HOST | MATH)) | (parent->flags & MATH) | IS_FOREIGN;
 }
 
-static void take_start(struct html_elements *elements, struct html_tokens *tokens,
-                       const struct html_token *tag)
+static void take_start(struct clf__html_elements *elements, struct clf__html_tokens *tokens,
+                       const struct clf__html_token *tag)
 {
-    struct html_element element = look_up(elements, tokens, tag);
+    struct clf__html_element element = look_up(elements, tokens, tag);
     if (element.flags & BREAKS_OUT) {
         while (is_foreign(elements)) {
             remove_element(elements, elements->count - 1);
@@ -377,14 +378,14 @@ static unsigned barriers_of(unsigned flags)
     return SPECIAL;
 }
 
-static void take_end(struct html_elements *elements, struct html_element tag)
+static void take_end(struct clf__html_elements *elements, struct clf__html_element tag)
 {
     int is_in_html = 0, is_blocked = 0;
     if (tag.flags & DOCUMENT) {
         return; /* later content is still in the body */
     }
     for (int i = elements->count - 1; i >= 0; i--) {
-        const struct html_element *open = &elements->open[i];
+        const struct clf__html_element *open = &elements->open[i];
         int is_html = !(open->flags & (IS_FOREIGN | HOST));
         is_in_html |= is_html;
         if (is_in_html && is_blocked) {
@@ -399,26 +400,29 @@ static void take_end(struct html_elements *elements, struct html_element tag)
     }
 }
 
-enum html_place html_elements_place(const struct html_elements *elements, const struct html_tokens *tokens,
-                                    const struct html_token *tag)
+enum clf__html_place_kind clf__html_place(const struct clf__html_elements *elements,
+                                          const struct clf__html_tokens *tokens,
+                                          const struct clf__html_token *tag)
 {
-    struct html_element element = look_up(elements, tokens, tag);
+    struct clf__html_element element = look_up(elements, tokens, tag);
     if (elements->untranslated > 0 || elements->preformatted > 0 || is_foreign(elements) ||
         element.flags & BLOCK) {
-        return HTML_OUTSIDE;
+        return CLF__HTML_OUTSIDE;
     }
     if (element.flags & SKIPPED || tag->is_notranslate) {
-        return element.flags & VOID && element.flags & INLINE ? HTML_EMPTY : HTML_UNTRANSLATED;
+        return element.flags & VOID && element.flags & INLINE ? CLF__HTML_EMPTY : CLF__HTML_UNTRANSLATED;
     }
-    return !(element.flags & INLINE) ? HTML_OUTSIDE : element.flags & VOID ? HTML_EMPTY : HTML_INSIDE;
+    return !(element.flags & INLINE) ? CLF__HTML_OUTSIDE
+           : element.flags & VOID    ? CLF__HTML_EMPTY
+                                     : CLF__HTML_INSIDE;
 }
 
-void html_elements_take(struct html_elements *elements, struct html_tokens *tokens,
-                        const struct html_token *tag)
+void clf__html_take(struct clf__html_elements *elements, struct clf__html_tokens *tokens,
+                    const struct clf__html_token *tag)
 {
-    if (tag->kind == HTML_START_TAG) {
+    if (tag->kind == CLF__HTML_START_TAG) {
         take_start(elements, tokens, tag);
-    } else if (tag->kind == HTML_END_TAG) {
+    } else if (tag->kind == CLF__HTML_END_TAG) {
         take_end(elements, look_up(elements, tokens, tag));
     }
     tokens->has_cdata = is_foreign(elements);

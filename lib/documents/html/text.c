@@ -1,23 +1,20 @@
-#include "serve/html_text.h"
+#include "documents/html/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
 #ifdef CLF_HAS_GUMBO
 #include <gumbo.h>
 #endif
 
-#include "serve/html_tokens.h"
+#include "base/memory.h"
+#include "documents/html/tokens.h"
 
 /* Surrounding white space, which is kept as it is. */
 static const char *const spaces[] = {" ", "\n", "\t", "\r", "\f", "\xc2\xa0", "&nbsp;", "&#160;", "&#xa0;"};
 enum { SPACES = sizeof spaces / sizeof *spaces };
 
-void html_text_trim(const char *bytes, size_t *start, size_t *end)
+void clf__html_trim(const char *bytes, size_t *start, size_t *end)
 {
     for (int i = 0; i < SPACES; i++) {
         size_t size = strlen(spaces[i]);
@@ -36,11 +33,6 @@ void html_text_trim(const char *bytes, size_t *start, size_t *end)
 }
 
 #ifdef CLF_HAS_GUMBO
-
-int html_text_exists(void)
-{
-    return 1;
-}
 
 /* Returns the number of digits at the start of a text, and their value, limited to 0x110000, which is not a
  * code point. */
@@ -63,13 +55,15 @@ static size_t read_digits(unsigned *value, const char *digits, const char *end, 
     return (size_t)(at - digits);
 }
 
-/* Returns a copy with U+FFFD instead of numbers above U+10FFFF, which overflow in Gumbo. */
-static char *replace_large_numbers(size_t *size, const char *bytes, size_t raw_size)
+/* Copies a text with U+FFFD instead of numbers above U+10FFFF, which overflow in Gumbo. */
+static clf_status replace_large_numbers(char **out, size_t *size, const char *bytes, size_t raw_size)
 {
-    char *copy = malloc(raw_size + 1);
     size_t kept = 0;
     const char *end = bytes + raw_size;
-    for (const char *at = bytes; copy != NULL && at < end;) {
+    char *copy;
+    CLF__TRY(clf__allocate(out, raw_size + 1, 1));
+    copy = *out;
+    for (const char *at = bytes; at < end;) {
         unsigned value = 0;
         size_t length = 0;
         if (*at == '&' && end - at > 3 && at[1] == '#') {
@@ -86,17 +80,15 @@ static char *replace_large_numbers(size_t *size, const char *bytes, size_t raw_s
         }
     }
     *size = kept;
-    return copy;
+    return CLF_OK;
 }
 
 /* Decodes character references with Gumbo; in a <title>, tags are text too. */
-static char *decode(size_t *size, const char *bytes, size_t raw_size)
+static clf_status decode(char **out, size_t *size, const char *bytes, size_t raw_size)
 {
     GumboOptions options = kGumboDefaultOptions;
-    char *checked = replace_large_numbers(size, bytes, raw_size);
-    if (checked == NULL) {
-        return NULL;
-    }
+    char *checked;
+    CLF__TRY(replace_large_numbers(&checked, size, bytes, raw_size));
     options.fragment_context = GUMBO_TAG_TITLE;
     options.max_errors = 0;
     GumboOutput *output = gumbo_parse_with_options(&options, checked, *size);
@@ -106,56 +98,39 @@ static char *decode(size_t *size, const char *bytes, size_t raw_size)
     if (node != NULL && (node->type == GUMBO_NODE_TEXT || node->type == GUMBO_NODE_WHITESPACE)) {
         text = node->v.text.text;
     }
-    char *copy = strdup(text);
-    *size = copy != NULL ? strlen(copy) : 0;
+    *size = strlen(text);
+    clf_status status = clf__copy_bytes(out, text, *size);
     gumbo_destroy_output(&options, output);
-    free(checked);
-    return copy;
+    clf__free(checked);
+    return status;
 }
 
 #else
 
-int html_text_exists(void)
+static clf_status decode(char **out, size_t *size, const char *bytes, size_t raw_size)
 {
-    return 0;
-}
-
-static char *decode(size_t *size, const char *bytes, size_t raw_size)
-{
-    char *copy = malloc(raw_size + 1);
-    if (copy != NULL) {
-        memcpy(copy, bytes, raw_size);
-        copy[raw_size] = '\0';
-    }
     *size = raw_size;
-    return copy;
+    return clf__copy_bytes(out, bytes, raw_size);
 }
 
 #endif
 
-char *html_text_references(size_t *size, const char *bytes, size_t raw_size)
+clf_status clf__html_references(char **out, size_t *size, const char *bytes, size_t raw_size)
 {
     if (memchr(bytes, '&', raw_size) != NULL) {
-        return decode(size, bytes, raw_size);
+        return decode(out, size, bytes, raw_size);
     }
-    char *text = malloc(raw_size + 1);
     *size = raw_size;
-    if (text != NULL) {
-        memcpy(text, bytes, raw_size);
-        text[raw_size] = '\0';
-    }
-    return text;
+    return clf__copy_bytes(out, bytes, raw_size);
 }
 
-char *html_text_decode(size_t *size, const char *bytes, size_t raw_size)
+clf_status clf__html_decode(char **out, size_t *size, const char *bytes, size_t raw_size)
 {
-    char *text = html_text_references(size, bytes, raw_size);
-    if (text == NULL) {
-        return NULL;
-    }
+    CLF__TRY(clf__html_references(out, size, bytes, raw_size));
+    char *text = *out;
     size_t kept = 0;
     for (size_t i = 0; i < *size; i++) {
-        int is_space = html_is_space(text[i]);
+        int is_space = clf__html_is_space(text[i]);
         if (!is_space || (kept > 0 && text[kept - 1] != ' ')) {
             text[kept++] = is_space ? ' ' : text[i];
         }
@@ -163,36 +138,22 @@ char *html_text_decode(size_t *size, const char *bytes, size_t raw_size)
     kept -= kept > 0 && text[kept - 1] == ' ';
     text[kept] = '\0';
     *size = kept;
-    return text;
+    return CLF_OK;
 }
 
-int html_text_has_letter(const char *text, size_t size)
+void clf__html_add_text(void *user, const char *text, size_t size)
 {
-    UChar32 point;
-    for (size_t at = 0; at < size;) {
-        U8_NEXT(text, at, size, point);
-        if (point >= 0 && u_isUAlphabetic(point)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-void html_text_write(FILE *file, const char *text, size_t size)
-{
+    size_t at = 0;
     for (size_t i = 0; i < size; i++) {
-        switch (text[i]) {
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        default:
-            putc(text[i], file);
+        const char *reference = text[i] == '&'   ? "&amp;"
+                                : text[i] == '<' ? "&lt;"
+                                : text[i] == '>' ? "&gt;"
+                                                 : NULL;
+        if (reference != NULL) {
+            clf__output_add(user, text + at, i - at);
+            clf__output_add_string(user, reference);
+            at = i + 1;
         }
     }
+    clf__output_add(user, text + at, size - at);
 }

@@ -1,11 +1,11 @@
-#include "serve/html_tokens.h"
+#include "documents/html/tokens.h"
 
 #include <string.h>
 #include <strings.h>
 
 static const char no_translation_class[] = "notranslate";
 
-int html_is_space(char byte)
+int clf__html_is_space(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\f' || byte == '\r';
 }
@@ -16,20 +16,20 @@ static int is_letter(char byte)
 }
 
 /* Returns the byte at a position; NUL at the end of the document. */
-static char byte_at(const struct html_tokens *tokens, size_t at)
+static char byte_at(const struct clf__html_tokens *tokens, size_t at)
 {
     return at < tokens->size ? tokens->bytes[at] : '\0';
 }
 
 /* Returns 1 if the document continues with a word, ignoring case. */
-static int continues(const struct html_tokens *tokens, size_t at, const char *word)
+static int continues(const struct clf__html_tokens *tokens, size_t at, const char *word)
 {
     size_t size = strlen(word);
     return size <= tokens->size - at && strncasecmp(tokens->bytes + at, word, size) == 0;
 }
 
 /* Returns the position after the next `word`; the end of the document if there is none. */
-static size_t find_after(const struct html_tokens *tokens, size_t at, const char *word)
+static size_t find_after(const struct clf__html_tokens *tokens, size_t at, const char *word)
 {
     size_t size = strlen(word);
     for (const char *found; at < tokens->size; at++) {
@@ -46,7 +46,7 @@ static size_t find_after(const struct html_tokens *tokens, size_t at, const char
 }
 
 /* Returns the end of a comment, which starts with "<!--". */
-static size_t comment_end(const struct html_tokens *tokens, size_t start)
+static size_t comment_end(const struct clf__html_tokens *tokens, size_t start)
 {
     size_t at = start + 2; /* "<!-->" and "<!--->" are whole comments */
     for (; at < tokens->size; at++) {
@@ -65,9 +65,9 @@ static size_t comment_end(const struct html_tokens *tokens, size_t start)
     return tokens->size;
 }
 
-static size_t skip_spaces(const struct html_tokens *tokens, size_t at)
+static size_t skip_spaces(const struct clf__html_tokens *tokens, size_t at)
 {
-    while (at < tokens->size && html_is_space(tokens->bytes[at])) {
+    while (at < tokens->size && clf__html_is_space(tokens->bytes[at])) {
         at++;
     }
     return at;
@@ -78,7 +78,7 @@ static int has_class(const char *value, size_t size)
 {
     const size_t wanted = sizeof no_translation_class - 1;
     for (size_t at = 0, end; at < size; at = end + 1) {
-        for (end = at; end < size && !html_is_space(value[end]); end++) {
+        for (end = at; end < size && !clf__html_is_space(value[end]); end++) {
         }
         if (end - at == wanted && memcmp(value + at, no_translation_class, wanted) == 0) {
             return 1;
@@ -90,7 +90,7 @@ static int has_class(const char *value, size_t size)
 /* The attributes read so far; of attributes with the same name, the first counts. */
 enum { HAS_TRANSLATE = 1, HAS_CLASS = 2 };
 
-static void take_attribute(struct html_token *token, int *seen, const char *name, size_t name_size,
+static void take_attribute(struct clf__html_token *token, int *seen, const char *name, size_t name_size,
                            const char *value, size_t size)
 {
     if (name_size == 9 && strncasecmp(name, "translate", 9) == 0 && !(*seen & HAS_TRANSLATE)) {
@@ -103,11 +103,12 @@ static void take_attribute(struct html_token *token, int *seen, const char *name
 }
 
 /* Reads an attribute at a position that is neither white space, "/" nor ">"; returns its end. */
-static size_t read_attribute(struct html_token *token, int *seen, const struct html_tokens *tokens, size_t at)
+static size_t read_attribute(struct clf__html_token *token, int *seen, const struct clf__html_tokens *tokens,
+                             size_t at)
 {
     const char *bytes = tokens->bytes;
     size_t name = at++; /* a name may start with "=" */
-    while (at < tokens->size && !html_is_space(bytes[at]) && strchr("/>=", bytes[at]) == NULL) {
+    while (at < tokens->size && !clf__html_is_space(bytes[at]) && strchr("/>=", bytes[at]) == NULL) {
         at++;
     }
     size_t name_size = at - name, after = skip_spaces(tokens, at), value, end;
@@ -123,7 +124,7 @@ static size_t read_attribute(struct html_token *token, int *seen, const struct h
         end = found != NULL ? (size_t)(found - bytes) : tokens->size;
         after = end + (found != NULL);
     } else {
-        for (end = value; end < tokens->size && !html_is_space(bytes[end]) && bytes[end] != '>'; end++) {
+        for (end = value; end < tokens->size && !clf__html_is_space(bytes[end]) && bytes[end] != '>'; end++) {
         }
         after = end;
     }
@@ -132,38 +133,38 @@ static size_t read_attribute(struct html_token *token, int *seen, const struct h
 }
 
 /* Reads a tag whose name starts at `name`. A tag cut off by the end of the document is not a tag. */
-static void read_tag(struct html_token *token, const struct html_tokens *tokens, enum html_kind kind,
-                     size_t name)
+static void read_tag(struct clf__html_token *token, const struct clf__html_tokens *tokens,
+                     enum clf__html_kind kind, size_t name)
 {
     size_t at = name;
     int seen = 0;
-    while (at < tokens->size && !html_is_space(tokens->bytes[at]) && tokens->bytes[at] != '/' &&
+    while (at < tokens->size && !clf__html_is_space(tokens->bytes[at]) && tokens->bytes[at] != '/' &&
            tokens->bytes[at] != '>') {
         at++;
     }
     token->name = name;
     token->name_size = at - name;
     while (at < tokens->size && tokens->bytes[at] != '>') {
-        if (tokens->bytes[at] == '/' || html_is_space(tokens->bytes[at])) {
+        if (tokens->bytes[at] == '/' || clf__html_is_space(tokens->bytes[at])) {
             token->is_self_closing = byte_at(tokens, at) == '/' && byte_at(tokens, at + 1) == '>';
             at++;
         } else {
             at = read_attribute(token, &seen, tokens, at);
         }
     }
-    token->kind = at < tokens->size ? kind : HTML_OTHER;
+    token->kind = at < tokens->size ? kind : CLF__HTML_OTHER;
     token->end = at + (at < tokens->size);
 }
 
 /* Reads the markup that starts with "<" at a position; returns 0 if it is text. */
-static int read_markup(struct html_token *token, const struct html_tokens *tokens, size_t at)
+static int read_markup(struct clf__html_token *token, const struct clf__html_tokens *tokens, size_t at)
 {
     char next = byte_at(tokens, at + 1), after = byte_at(tokens, at + 2);
-    *token = (struct html_token){.kind = HTML_OTHER, .start = at};
+    *token = (struct clf__html_token){.kind = CLF__HTML_OTHER, .start = at};
     if (is_letter(next)) {
-        read_tag(token, tokens, HTML_START_TAG, at + 1);
+        read_tag(token, tokens, CLF__HTML_START_TAG, at + 1);
     } else if (next == '/' && is_letter(after)) {
-        read_tag(token, tokens, HTML_END_TAG, at + 2);
+        read_tag(token, tokens, CLF__HTML_END_TAG, at + 2);
     } else if (next == '!' && continues(tokens, at, "<!--")) {
         token->end = comment_end(tokens, at);
     } else if (next == '!' && tokens->has_cdata && continues(tokens, at, "<![CDATA[")) {
@@ -177,7 +178,7 @@ static int read_markup(struct html_token *token, const struct html_tokens *token
 }
 
 /* Returns 1 if a tag with the name of the raw element starts at a position, after "<" or "</". */
-static int is_raw_name(const struct html_tokens *tokens, size_t at)
+static int is_raw_name(const struct clf__html_tokens *tokens, size_t at)
 {
     size_t size = tokens->raw_size;
     if (size >= tokens->size - at ||
@@ -185,11 +186,11 @@ static int is_raw_name(const struct html_tokens *tokens, size_t at)
         return 0;
     }
     char next = tokens->bytes[at + size];
-    return html_is_space(next) || next == '/' || next == '>';
+    return clf__html_is_space(next) || next == '/' || next == '>';
 }
 
 /* Returns 1 if the raw element has this name. */
-static int is_raw(const struct html_tokens *tokens, const char *name)
+static int is_raw(const struct clf__html_tokens *tokens, const char *name)
 {
     return tokens->raw_size == strlen(name) &&
            strncasecmp(tokens->bytes + tokens->raw, name, tokens->raw_size) == 0;
@@ -197,7 +198,7 @@ static int is_raw(const struct html_tokens *tokens, const char *name)
 
 /* Returns the position of the end tag of the raw element, or the end of the document. In a script, an end tag
  * between "<!--" and "-->" belongs to a start tag there (the "double escaped" states of the standard). */
-static size_t raw_end(const struct html_tokens *tokens)
+static size_t raw_end(const struct clf__html_tokens *tokens)
 {
     int is_script = is_raw(tokens, "script"), is_escaped = 0, is_double = 0;
     if (is_raw(tokens, "plaintext")) { /* has no end tag */
@@ -226,10 +227,10 @@ static size_t raw_end(const struct html_tokens *tokens)
     return tokens->size;
 }
 
-int html_next(struct html_token *out, struct html_tokens *tokens)
+int clf__html_next(struct clf__html_token *out, struct clf__html_tokens *tokens)
 {
     size_t at = tokens->at;
-    struct html_token markup = {.kind = HTML_TEXT};
+    struct clf__html_token markup = {.kind = CLF__HTML_TEXT};
     if (tokens->raw_size > 0) {
         at = raw_end(tokens);
         tokens->raw_size = 0;
@@ -244,8 +245,8 @@ int html_next(struct html_token *out, struct html_tokens *tokens)
         }
     }
     if (at > tokens->at) { /* the markup is read again by the next call */
-        *out = (struct html_token){.kind = HTML_TEXT, .start = tokens->at, .end = at};
-    } else if (at < tokens->size && (markup.kind != HTML_TEXT || read_markup(&markup, tokens, at))) {
+        *out = (struct clf__html_token){.kind = CLF__HTML_TEXT, .start = tokens->at, .end = at};
+    } else if (at < tokens->size && (markup.kind != CLF__HTML_TEXT || read_markup(&markup, tokens, at))) {
         *out = markup;
     } else {
         return 0;
