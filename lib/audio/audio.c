@@ -1,18 +1,23 @@
-/* A recording: a decoded file, or samples in memory. */
+/* A recording: a decoded file, samples in memory, or spans of another recording. */
 #include <clformer/audio.h>
 
 #include <math.h>
 #include <string.h>
 
 #include "audio/decoder.h"
+#include "audio/spans.h"
 #include "base/memory.h"
 
 struct clf_audio {
     char *name;
-    struct clf__decoder *decoder; /* NULL: samples in memory */
+    struct clf__decoder *decoder; /* NULL: samples in memory, or spans */
     const float *samples;
-    size_t count, next; /* number of samples in memory; index of the next one */
-    int64_t read;       /* number of samples read so far */
+    size_t count, next;       /* number of samples in memory; index of the next one */
+    struct clf_audio *source; /* NULL, or the recording that the spans belong to */
+    const struct clf__span *spans;
+    int span_count, span; /* number of spans; index of the next one to read */
+    int64_t at;           /* number of samples of that span that were read */
+    int64_t read;         /* number of samples read so far */
 };
 
 static clf_status create(struct clf_audio **out, const char *name)
@@ -68,6 +73,56 @@ clf_status clf_audio_open_samples(struct clf_audio **out, const float *samples, 
     return CLF_OK;
 }
 
+clf_status clf__audio_open_spans(struct clf_audio **out, struct clf_audio *source,
+                                 const struct clf__span *spans, int count)
+{
+    *out = NULL;
+    struct clf_audio *audio;
+    CLF__TRY(create(&audio, source->name));
+    audio->source = source;
+    audio->spans = spans;
+    audio->span_count = count;
+    *out = audio;
+    return CLF_OK;
+}
+
+/* Reads samples of a recording from `first` on; rereads it from the beginning if `first` was passed. */
+static clf_status read_from(struct clf_audio *audio, int64_t first, float *samples, size_t wanted,
+                            size_t *count)
+{
+    enum { SKIPPED = 4096 };
+    CLF__TRY(first < audio->read ? clf_audio_rewind(audio) : CLF_OK);
+    while (audio->read < first) {
+        float skipped[SKIPPED];
+        size_t left = (size_t)(first - audio->read);
+        CLF__TRY(clf_audio_read(skipped, count, audio, left < SKIPPED ? left : SKIPPED));
+        if (*count == 0) {
+            return CLF_OK;
+        }
+    }
+    return clf_audio_read(samples, count, audio, wanted);
+}
+
+/* Fewer samples than the spans contain are read only if the source has become shorter. */
+static clf_status read_spans(struct clf_audio *audio, float *samples, size_t wanted, size_t *count)
+{
+    while (*count < wanted && audio->span < audio->span_count) {
+        const struct clf__span *span = &audio->spans[audio->span];
+        size_t left = (size_t)(span->end - span->start - audio->at), read = 0;
+        size_t most = left < wanted - *count ? left : wanted - *count;
+        if (most > 0) {
+            CLF__TRY(read_from(audio->source, span->start + audio->at, samples + *count, most, &read));
+        }
+        *count += read;
+        audio->at += (int64_t)read;
+        if (read < most || read == left) {
+            audio->span++;
+            audio->at = 0;
+        }
+    }
+    return CLF_OK;
+}
+
 static void read_memory(struct clf_audio *audio, float *samples, size_t wanted, size_t *count)
 {
     size_t left = audio->count - audio->next;
@@ -83,6 +138,8 @@ clf_status clf_audio_read(float *samples, size_t *count, struct clf_audio *audio
     *count = 0;
     if (audio->decoder != NULL) {
         CLF__TRY(clf__decoder_read(audio->decoder, samples, wanted, count));
+    } else if (audio->source != NULL) {
+        CLF__TRY(read_spans(audio, samples, wanted, count));
     } else {
         read_memory(audio, samples, wanted, count);
     }
@@ -102,12 +159,16 @@ clf_status clf_audio_rewind(struct clf_audio *audio)
 {
     audio->next = 0;
     audio->read = 0;
+    audio->span = 0;
+    audio->at = 0;
     return audio->decoder != NULL ? clf__decoder_rewind(audio->decoder) : CLF_OK;
 }
 
 int64_t clf_audio_length(const struct clf_audio *audio)
 {
-    return audio->decoder != NULL ? clf__decoder_length(audio->decoder) : (int64_t)audio->count;
+    return audio->decoder != NULL  ? clf__decoder_length(audio->decoder)
+           : audio->source != NULL ? clf__spans_length(audio->spans, audio->span_count)
+                                   : (int64_t)audio->count;
 }
 
 const char *clf_audio_name(const struct clf_audio *audio)

@@ -25,14 +25,14 @@ static inline void fuzz_read_tensor(const struct clf__stored_tensor *tensor)
     clf__free(values);
 }
 
-/* Opens a folder with only these bytes under this name. `refused`: an accepted error besides CLF_FORMAT. */
-static inline void fuzz_weights(const char *name, clf_status refused, const uint8_t *data, size_t size)
+/* Opens the weights at a path. `refused`: an accepted error besides CLF_FORMAT, which names `file`. */
+static inline void fuzz_opened(clf_status (*open)(struct clf__weights **, const char *), const char *path,
+                               const char *file, clf_status refused, size_t size)
 {
-    const char *path = fuzz_file(name, data, size);
     struct clf__weights *weights;
-    clf_status status = clf__weights_open(&weights, fuzz_folder());
+    clf_status status = open(&weights, path);
     if (status != CLF_OK) {
-        if ((status != CLF_FORMAT && status != refused) || strstr(clf_last_error(), path) == NULL) {
+        if ((status != CLF_FORMAT && status != refused) || strstr(clf_last_error(), file) == NULL) {
             abort();
         }
     } else {
@@ -45,6 +45,13 @@ static inline void fuzz_weights(const char *name, clf_status refused, const uint
         }
         clf__weights_close(weights);
     }
+}
+
+/* Opens a folder with only these bytes under this name. */
+static inline void fuzz_weights(const char *name, clf_status refused, const uint8_t *data, size_t size)
+{
+    const char *path = fuzz_file(name, data, size);
+    fuzz_opened(clf__weights_open, fuzz_folder(), path, refused, size);
 }
 
 #endif

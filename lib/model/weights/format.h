@@ -28,5 +28,6 @@ struct clf__tensor_list {
 clf_status clf__safetensors_open(struct clf__shard *shard, struct clf__tensor_list *list);
 clf_status clf__pytorch_open(struct clf__shard *shard, struct clf__tensor_list *list);
 clf_status clf__ctranslate2_open(struct clf__shard *shard, struct clf__tensor_list *list);
+clf_status clf__onnx_open(struct clf__shard *shard, struct clf__tensor_list *list);
 
 #endif

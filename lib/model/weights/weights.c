@@ -262,6 +262,12 @@ clf_status clf__weights_open_marian(struct clf__weights **out, const char *path)
     return open_path(out, path, clf__marian_open);
 }
 
+clf_status clf__weights_open_network(struct clf__weights **out, const char *path)
+{
+    int is_safetensors = clf__ends_with(path, ".safetensors");
+    return open_path(out, path, is_safetensors ? clf__safetensors_open : clf__onnx_open);
+}
+
 clf_status clf__weights_open_pytorch(struct clf__weights **out, const char *path)
 {
     return open_path(out, path, clf__pytorch_open);

@@ -1,0 +1,117 @@
+/* The built-in detector finds chunks of voiced speech: they are louder than the quiet places nearby,
+ * harmonic, and neither continue a steady tone nor begin one. The probability of speech depends on their
+ * share in the half second around a chunk, which includes consonants and short pauses. */
+#include "audio/vad/detector.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audio/vad/silero.h"
+#include "audio/vad/voiced.h"
+#include "base/memory.h"
+#include "base/minmax.h"
+
+enum {
+    BLOCK = 32,       /* chunks with the same noise floor */
+    NEARBY = 15 * 31, /* chunks on either side from which the floor is computed: 15 s */
+    FLOOR_SHARE = 10, /* the floor is below all but a tenth of these chunks */
+    AROUND = 7,       /* chunks on either side whose voiced chunks count */
+    CERTAIN = 6,      /* this many voiced chunks have the probability 1 */
+};
+
+static const float LEAST_FLOOR = -70, LOUDER = 6; /* decibels */
+
+struct clf__detector {
+    const struct clf__silero *network; /* NULL: built-in */
+    struct clf__silero_state state;
+    struct clf__voiced voiced;
+    float *values; /* (count) probabilities; built-in: energies in decibels */
+    char *kinds;   /* (count) built-in: properties of the chunks, later whether they are voiced speech */
+    int count, capacity;
+};
+
+clf_status clf__detector_create(struct clf__detector **out, const struct clf__silero *network)
+{
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    (*out)->network = network;
+    clf__voiced_init(&(*out)->voiced);
+    return CLF_OK;
+}
+
+void clf__detector_free(struct clf__detector *detector)
+{
+    if (detector != NULL) {
+        clf__free(detector->values);
+        clf__free(detector->kinds);
+        clf__free(detector);
+    }
+}
+
+clf_status clf__detector_add(struct clf__detector *detector, const float *samples)
+{
+    int capacity = detector->capacity;
+    CLF__TRY(clf__grow(&detector->values, detector->count, &capacity, sizeof *detector->values));
+    if (capacity != detector->capacity) {
+        CLF__TRY(clf__resize(&detector->kinds, (size_t)capacity, sizeof *detector->kinds));
+        detector->capacity = capacity;
+    }
+    float *value = &detector->values[detector->count];
+    if (detector->network != NULL) {
+        CLF__TRY(clf__silero_run(value, detector->network, &detector->state, samples));
+    } else {
+        detector->kinds[detector->count] = (char)clf__voiced_add(value, &detector->voiced, samples);
+    }
+    detector->count++;
+    return CLF_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    float left = *(const float *)a, right = *(const float *)b;
+    return (left > right) - (left < right);
+}
+
+/* Returns the noise floor around a block of chunks. */
+static float find_floor(const struct clf__detector *detector, int block)
+{
+    float nearby[2 * NEARBY + BLOCK];
+    int first = clf__max_int(block - NEARBY, 0);
+    int count = clf__min_int(block + BLOCK + NEARBY, detector->count) - first;
+    memcpy(nearby, detector->values + first, (size_t)count * sizeof *nearby);
+    qsort(nearby, (size_t)count, sizeof *nearby, compare);
+    return fmaxf(nearby[count / FLOOR_SHARE], LEAST_FLOOR);
+}
+
+/* Finds the chunks of voiced speech. */
+static void find_voiced(struct clf__detector *detector)
+{
+    char *kinds = detector->kinds;
+    for (int block = 0; block < detector->count; block += BLOCK) {
+        float floor = find_floor(detector, block);
+        for (int i = block; i < block + BLOCK && i < detector->count; i++) {
+            int next = i + CLF__VOICED_LAG < detector->count ? kinds[i + CLF__VOICED_LAG] : 0;
+            int is_steady = (kinds[i] | next) & CLF__VOICED_STEADY;
+            kinds[i] =
+                (char)(kinds[i] & CLF__VOICED_HARMONIC && !is_steady && detector->values[i] > floor + LOUDER);
+        }
+    }
+}
+
+clf_status clf__detector_finish(float **out, struct clf__detector *detector)
+{
+    int voiced = 0, count = detector->count;
+    if (detector->network == NULL) {
+        find_voiced(detector);
+    }
+    for (int i = -AROUND; i < count && detector->network == NULL; i++) {
+        voiced += i + AROUND < count ? detector->kinds[i + AROUND] : 0;
+        voiced -= i > AROUND ? detector->kinds[i - AROUND - 1] : 0;
+        if (i >= 0) {
+            detector->values[i] = fminf((float)voiced / CERTAIN, 1);
+        }
+    }
+    *out = detector->values;
+    detector->values = NULL;
+    return CLF_OK;
+}
