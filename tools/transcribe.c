@@ -120,6 +120,12 @@ static int parse_suppressed(struct job *job)
     return status;
 }
 
+/* Returns the number that a flag sets; NaN: the flag is missing. */
+static double number_of(int given)
+{
+    return given >= 0 ? given : NAN;
+}
+
 static void take_flags(struct job *job)
 {
     const struct flags *flags = &job->flags;
@@ -134,6 +140,12 @@ static void take_flags(struct job *job)
         {&options->log_probability_threshold, flags->log_probability_threshold, NAN},
         {&options->compression_ratio_threshold, flags->compression_ratio_threshold, NAN},
         {&options->hallucination_silence_threshold, flags->hallucination_silence_threshold, NAN},
+        {&options->vad_threshold, flags->vad_threshold, NAN},
+        {&options->vad_neg_threshold, flags->vad_neg_threshold, NAN},
+        {&options->vad_max_speech_duration_s, flags->vad_max_speech, NAN},
+        {&options->vad_min_speech_duration_ms, number_of(flags->vad_min_speech), NAN},
+        {&options->vad_min_silence_duration_ms, number_of(flags->vad_min_silence), NAN},
+        {&options->vad_speech_pad_ms, number_of(flags->vad_speech_pad), NAN},
     };
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
         double given = reals[i].given, value = given == FLAG_NONE ? reals[i].none : given;
@@ -154,12 +166,35 @@ static void take_flags(struct job *job)
     options->prefix = flags->prefix;
     options->hotwords = flags->hotwords;
     options->batch = flags->batch >= 0 ? flags->batch : options->batch;
+    options->batch_windows = flags->batch_windows >= 0 ? flags->batch_windows : options->batch_windows;
+    options->vad = flags->vad;
+    options->vad_model = flags->vad_model;
     options->interrupted = recordings_interrupted;
+}
+
+/* Checks the flags of voice activity detection and of batches. Returns -1 on success, or an exit status. */
+static int check_windows(const struct flags *flags)
+{
+    int changes_vad = flags->vad_model != NULL || flags->vad_min_speech >= 0 || flags->vad_min_silence >= 0 ||
+                      flags->vad_speech_pad >= 0 || !isnan(flags->vad_threshold) ||
+                      !isnan(flags->vad_neg_threshold) || !isnan(flags->vad_max_speech);
+    if (changes_vad && !flags->vad) {
+        return report_wrong_call("flags that begin with --vad- require --vad; add it");
+    }
+    if (flags->batch_windows == 0) {
+        return report_wrong_call(
+            "--batch-windows: must be at least 1; remove it to decode window after window");
+    }
+    if (flags->batch >= 0 && flags->batch_windows > 0) {
+        return report_wrong_call("--batch: has no effect with --batch-windows; remove one of them");
+    }
+    return -1;
 }
 
 /* Fails for flags that have no effect without other flags. Returns -1 on success, or an exit status. */
 static int check_flags(struct job *job)
 {
+    const struct flags *flags = &job->flags;
     struct clf_transcript_options *subtitles = &job->flags.subtitles;
     int is_laid_out = subtitles->highlight_words || subtitles->max_line_width > 0 ||
                       subtitles->max_line_count > 0 || subtitles->max_words_per_line > 0;
@@ -167,6 +202,10 @@ static int check_flags(struct job *job)
                                                   format == CLF_TRANSCRIPT_VTT ||
                                                   format == RECORDINGS_ALL_FORMATS;
     subtitles->size = sizeof *subtitles;
+    int status = check_windows(flags);
+    if (status >= 0) {
+        return status;
+    }
     if (job->options.hallucination_silence_threshold > 0 && !job->options.word_timestamps) {
         return report_wrong_call("--hallucination-silence-threshold: requires --word-timestamps; add it");
     }

@@ -77,9 +77,9 @@ struct clf__job {
     int count;
     /* NULL: the units are lines or windows to search. */
     clf__unit_run *run;
-    /* Called on the waiting thread for each unit before its first search and after each search; sets *again
-     * if the unit has another search to do. NULL: each unit has one search. */
-    clf_status (*returned)(void *context, struct clf__unit *unit, int *again);
+    /* Called on the waiting thread for each unit before its first search and after each search; sets *next to
+     * what the unit does next (CLF__NEXT_NONE). NULL: each unit has one search. */
+    clf_status (*returned)(void *context, struct clf__unit *unit, int *next);
     /* Called on the waiting thread when all units before `to` are done; units before `from` were passed
      * earlier. NULL: not called. */
     clf_status (*passed)(void *context, int from, int to);
@@ -106,6 +106,7 @@ struct clf__job {
     uint64_t turn;    /* engine->turns when the job was submitted or last had a unit taken */
     int passed_count; /* number of passed units */
     struct clf__unit *returned_first, *returned_last; /* units that wait for `returned` */
+    struct clf__unit *later; /* units for which `returned` is called again after another unit */
     int is_cancelled;
     int is_asking;  /* its hooks are called, so that its thread cannot run a lane */
     int is_retired; /* was removed from the engine */

@@ -38,16 +38,16 @@ static clf_status pass_returned(struct clf__job *job)
 {
     clf_status status = CLF_OK;
     while (status == CLF_OK) {
-        int again = 0;
+        int next = CLF__NEXT_NONE;
         pthread_mutex_lock(&job->engine->lock);
         struct clf__unit *unit = job->is_cancelled ? NULL : clf__queue_take_returned(job);
         pthread_mutex_unlock(&job->engine->lock);
         if (unit == NULL) {
             return CLF_OK;
         }
-        status = job->returned(job->context, unit, &again);
+        status = job->returned(job->context, unit, &next);
         pthread_mutex_lock(&job->engine->lock);
-        clf__queue_renew(unit, again && status == CLF_OK);
+        clf__queue_renew(unit, status == CLF_OK ? next : CLF__NEXT_NONE);
         pthread_mutex_unlock(&job->engine->lock);
     }
     return status;

@@ -36,8 +36,8 @@ void clf__queue_return(struct clf__unit *unit);
 void clf__queue_finish(struct clf__unit *unit);
 /* Takes a unit that waits for its job's `returned`; NULL: there is none. */
 struct clf__unit *clf__queue_take_returned(struct clf__job *job);
-/* Lets a unit wait for its next search, or marks it as done. */
-void clf__queue_renew(struct clf__unit *unit, int again);
+/* Does what `returned` has set for a unit. */
+void clf__queue_renew(struct clf__unit *unit, int next);
 
 /* Returns whether a lane may take a unit of this cost. Each lane's share of the remaining work is
  * proportional to its pace, so that all lanes finish together. An idle lane with the highest pace may always

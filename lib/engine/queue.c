@@ -38,10 +38,15 @@ struct clf__unit *clf__queue_take_returned(struct clf__job *job)
     return unit;
 }
 
-void clf__queue_renew(struct clf__unit *unit, int again)
+void clf__queue_renew(struct clf__unit *unit, int next)
 {
     struct clf__job *job = unit->job;
-    if (again && !job->is_cancelled) {
+    if (next == CLF__NEXT_LATER && !job->is_cancelled) {
+        unit->next_returned = job->later;
+        job->later = unit;
+        return;
+    }
+    if (next == CLF__NEXT_SEARCH && !job->is_cancelled) {
         unit->state = CLF__UNIT_WAITS;
         job->next_position = clf__min_int(job->next_position, unit->position);
         job->engine->left += unit->cost;
@@ -51,6 +56,11 @@ void clf__queue_renew(struct clf__unit *unit, int again)
         unit->state = CLF__UNIT_DONE;
         job->done++;
         clf__job_notify(job);
+    }
+    while (job->later != NULL) {
+        struct clf__unit *later = job->later;
+        job->later = later->next_returned;
+        give_to_owner(later);
     }
 }
 

@@ -48,6 +48,8 @@ clf_status clf__audio_windows_end_measure(struct clf__audio_windows *windows);
 clf_status clf__audio_windows_read(struct clf__window_samples *out, struct clf__audio_windows *windows,
                                    int64_t first);
 
+struct clf__silero;
+
 struct clf_transcriber {
     struct clf_engine *engine;
     int owns_engine;
@@ -58,6 +60,7 @@ struct clf_transcriber {
     int32_t language;                             /* the requested language, or -1 */
     struct clf__ids suppressed, suppressed_first; /* ascending */
     struct clf__ids prompt, prefix, hotwords;     /* encoded texts of the options */
+    struct clf__silero *vad_network;              /* NULL: voice activity detection is built-in, or off */
     struct clf__window_capacity capacity;         /* that a window needs */
     int most_tokens;                              /* maximum tokens of a window, including the end token */
     int text_only;          /* for benchmarks: windows without timestamps generate most_tokens text tokens */
@@ -90,6 +93,8 @@ struct clf__room clf__room_before(const struct clf_transcriber *transcriber);
 /* Return the number of temperatures, and the temperature at an index. */
 int clf__temperature_count(const struct clf_transcribe_options *options);
 double clf__temperature(const struct clf_transcribe_options *options, int number);
+/* Returns CLF_BAD_ARGUMENT for a value that is NaN or out of range. */
+clf_status clf__check_range(const char *name, double value, double low, double high);
 /* Returns CLF_BAD_ARGUMENT if the temperatures or related options are invalid. */
 clf_status clf__temperatures_check(const struct clf_transcribe_options *options);
 /* Appends the tokens before the text: the start token and, for a multilingual model, language and task. */

@@ -2,7 +2,11 @@
  * fallback. */
 #include <math.h>
 
+#include "engine/unit.h"
 #include "transcribe/transcription.h"
+
+/* Cost of measuring a window; the cost of a search is its frames. */
+enum { MEASURE_COST = CLF__WINDOW_FRAMES / 100 };
 
 static clf_status measure(void *context, struct clf__window_maker *maker)
 {
@@ -36,8 +40,7 @@ static clf_status end_detection(void *context, int *again, const struct clf__whi
     struct clf__transcription *work = context;
     *again = 0;
     clf_status status = clf__detection_end(work, result);
-    return status == CLF_OK ? CLF_OK
-                            : clf__fail_in(status, "%s: at 0.00 s", clf_audio_name(work->windows.audio));
+    return status == CLF_OK ? CLF_OK : clf__transcription_fail(work, status);
 }
 
 /* Detects the language of the first 30 s, with silence after the end of the recording. */
@@ -97,7 +100,7 @@ static clf_status leave_decoding(void *context, const struct clf__window_place *
 static const struct clf__window_kind decoding = {
     .load = load_decoding, .begin = begin_decoding, .end = end_decoding, .leave = leave_decoding};
 
-void clf__transcription_set_search(struct clf__transcription *work)
+void clf__transcription_search(struct clf__transcription *work, struct clf__unit *unit)
 {
     work->window = (struct clf__window){
         .kind = !work->is_measured                        ? &measuring
@@ -106,4 +109,6 @@ void clf__transcription_set_search(struct clf__transcription *work)
         .capacity = &work->transcriber->capacity,
         .context = work,
     };
+    unit->window = &work->window;
+    unit->cost = work->is_measured ? CLF__WINDOW_FRAMES : MEASURE_COST;
 }

@@ -73,6 +73,27 @@ static clf_status cut_segment(struct clf__transcription *work, int first, int en
                             end - first);
 }
 
+/* Converts times in the spans of a recording to times in the recording. A word is in the span of its middle,
+ * as in faster-whisper. */
+static void move_times(const struct clf__transcription *work, struct clf_segment *segment)
+{
+    const struct clf__span *spans = work->spans;
+    for (int i = 0; i < segment->word_count; i++) {
+        struct clf_word *word = &segment->words[i];
+        int span = clf__spans_find(spans, work->span_count, (word->start + word->end) / 2, 0);
+        word->start = clf__spans_time(spans, span, word->start);
+        word->end = clf__spans_time(spans, span, word->end);
+    }
+    double window = clf__transcription_time(work, (double)segment->seek / CLF__FRAMES_A_SECOND, 0);
+    segment->seek = llrint(window * CLF__FRAMES_A_SECOND);
+    segment->start = clf__transcription_time(work, segment->start, 0);
+    segment->end = fmax(clf__transcription_time(work, segment->end, 1), segment->start);
+    if (segment->word_count > 0) {
+        segment->start = segment->words[0].start;
+        segment->end = segment->words[segment->word_count - 1].end;
+    }
+}
+
 /* Completes a final segment: adds its tokens to the text for later prompts and calls the callback. */
 static clf_status finish_segment(struct clf__transcription *work, struct clf_segment *segment)
 {
@@ -84,6 +105,9 @@ static clf_status finish_segment(struct clf__transcription *work, struct clf_seg
     }
     for (int i = 0; i < segment->token_count; i++) {
         CLF__TRY(clf__ids_append(&work->said, segment->tokens[i]));
+    }
+    if (work->span_count > 0) {
+        move_times(work, segment);
     }
     if (recordings->segment != NULL) {
         recordings->segment(work->index, segment, recordings->payload);

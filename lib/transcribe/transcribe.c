@@ -9,10 +9,7 @@
 #include "base/options.h"
 #include "transcribe/call.h"
 #include "transcribe/detect.h"
-#include "transcribe/transcription.h"
-
-/* Cost of measuring a window; the cost of a search is its frames. */
-enum { MEASURE_COST = CLF__WINDOW_FRAMES / 100 };
+#include "transcribe/side_by_side.h"
 
 struct run {
     struct clf_transcriber *transcriber;
@@ -27,6 +24,15 @@ struct run {
 /* The transcriber whose callbacks run on this thread. */
 static _Thread_local const struct clf_transcriber *caller;
 
+clf_status clf__recordings_open(struct clf_audio **out, const struct clf_recordings *recordings, int index)
+{
+    *out = NULL;
+    CLF__TRY(recordings->open(out, index, recordings->payload));
+    return *out != NULL ? CLF_OK
+                        : clf__fail(CLF_BAD_ARGUMENT,
+                                    "recording %d: the callback `open` returned no recording", index);
+}
+
 /* Finishes a recording that has failed or is complete. */
 static void put_away(struct run *run, struct clf__transcription *work, clf_status status)
 {
@@ -34,6 +40,20 @@ static void put_away(struct run *run, struct clf__transcription *work, clf_statu
     status = status == CLF_OK ? clf__transcription_end(work, &transcript) : status;
     clf__transcription_clear(work);
     run->recordings.done(work->index, status, transcript, run->recordings.payload);
+}
+
+/* Begins to transcribe the speech in a recording. */
+static clf_status begin_speech(const struct run *run, struct clf__transcription *work,
+                               struct clf_audio *audio)
+{
+    struct clf__plan *plan = &work->plan;
+    CLF__TRY(clf__plan_make(plan, run->transcriber, audio, &run->hooks));
+    CLF__TRY(clf__audio_open_spans(&work->joined, audio, plan->spans.data, plan->spans.count));
+    CLF__TRY(clf__transcription_begin(work, work->joined));
+    work->spans = plan->spans.data;
+    work->span_count = plan->spans.count;
+    work->frames = plan->frames;
+    return CLF_OK;
 }
 
 /* Begins the next readable recording, if there is one. The only failure is CLF_INTERRUPTED. */
@@ -48,12 +68,11 @@ static clf_status begin_next(struct run *run, struct clf__transcription *work)
                                             .probability = run->probability,
                                             .index = index,
                                             .windows = {.samples = work->windows.samples}};
-        clf_status status = run->recordings.open(&audio, index, run->recordings.payload);
-        if (status == CLF_OK && audio == NULL) {
-            status =
-                clf__fail(CLF_BAD_ARGUMENT, "recording %d: the callback `open` returned no recording", index);
+        clf_status status = clf__recordings_open(&audio, &run->recordings, index);
+        if (status == CLF_OK) {
+            int needs_speech = run->transcriber->options.vad && run->probability == NULL;
+            status = needs_speech ? begin_speech(run, work, audio) : clf__transcription_begin(work, audio);
         }
-        status = status == CLF_OK ? clf__transcription_begin(work, audio) : status;
         if (status != CLF_OK) {
             put_away(run, work, status);
             if (status == CLF_INTERRUPTED) {
@@ -70,7 +89,6 @@ static int prepare_window(struct run *run, struct clf__transcription *work)
     int has_window;
     clf_status status = clf__transcription_next(work, &has_window);
     if (status == CLF_OK && has_window && (run->probability == NULL || work->transcript->language == NULL)) {
-        clf__transcription_set_search(work);
         return 1;
     }
     put_away(run, work, status);
@@ -78,7 +96,7 @@ static int prepare_window(struct run *run, struct clf__transcription *work)
 }
 
 /* Continues a recording after the search of a window, or with the next recording. */
-static clf_status go_on(void *context, struct clf__unit *unit, int *again)
+static clf_status go_on(void *context, struct clf__unit *unit, int *next)
 {
     struct run *run = context;
     struct clf__transcription *work = &run->works[unit->number];
@@ -91,10 +109,9 @@ static clf_status go_on(void *context, struct clf__unit *unit, int *again)
         if (work->transcript == NULL) {
             return CLF_OK; /* no recording is left */
         }
-        *again = prepare_window(run, work);
-    } while (!*again);
-    unit->window = &work->window;
-    unit->cost = work->is_measured ? CLF__WINDOW_FRAMES : MEASURE_COST;
+    } while (!prepare_window(run, work));
+    *next = CLF__NEXT_SEARCH;
+    clf__transcription_search(work, unit);
     return CLF_OK;
 }
 
@@ -146,7 +163,9 @@ static clf_status start(struct clf_transcriber *transcriber, const struct clf_re
     const struct clf_transcriber *before = caller;
     atomic_fetch_add(&transcriber->calls, 1);
     caller = transcriber;
-    clf_status status = run_job(&run);
+    int is_batched = transcriber->options.batch_windows > 0 && probability == NULL;
+    clf_status status =
+        is_batched ? clf__transcribe_side_by_side(transcriber, recordings, &run.hooks) : run_job(&run);
     caller = before;
     atomic_fetch_sub(&transcriber->calls, 1);
     clf__free(run.works);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/vad/silero.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -14,8 +15,9 @@
 #include "model/config/sides.h"
 #include "text/tokenizers/speech_tokens.h"
 #include "transcribe/internal.h"
+#include "transcribe/plan.h"
 
-enum { DEFAULT_BEAM = 5, DEFAULT_SAMPLES = 5, MOST_BEAMS = 64, MOST_PATIENCE = 8 };
+enum { DEFAULT_BEAM = 5, DEFAULT_SAMPLES = 5, MOST_BEAMS = 64, MOST_PATIENCE = 8, DEFAULT_PAD_MS = 400 };
 
 static const double DEFAULT_RATIO = 2.4;
 
@@ -34,12 +36,17 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
         .best_of = DEFAULT_SAMPLES,
         .batch = 1,
         .compression_ratio_threshold = clf__compression_is_known() ? DEFAULT_RATIO : NAN,
+        .vad_threshold = 0.5,
+        .vad_neg_threshold = NAN,
+        .vad_min_silence_duration_ms = NAN,
+        .vad_max_speech_duration_s = NAN,
+        .vad_speech_pad_ms = DEFAULT_PAD_MS,
     };
     clf__options_init(options, size, &defaults);
 }
 
 /* Tests !(value >= low) so that NaN is out of range. */
-static clf_status check_range(const char *name, double value, double low, double high)
+clf_status clf__check_range(const char *name, double value, double low, double high)
 {
     return value >= low && value <= high
                ? CLF_OK
@@ -66,17 +73,17 @@ static clf_status check_clips(const struct clf_transcribe_options *options)
 
 static clf_status check_options(const struct clf_transcribe_options *options)
 {
-    CLF__TRY(check_range("beam", options->beam, 1, MOST_BEAMS));
-    CLF__TRY(check_range("batch", options->batch, 1, CLF__MOST_RECORDINGS));
+    CLF__TRY(clf__check_range("beam", options->beam, 1, MOST_BEAMS));
+    CLF__TRY(clf__check_range("batch", options->batch, 1, CLF__MOST_RECORDINGS));
     if (options->priority != CLF_PRIORITY_INTERACTIVE && options->priority != CLF_PRIORITY_BULK) {
         return clf__fail(CLF_BAD_ARGUMENT, "priority: %d is out of range; use %d (interactive) or %d (bulk)",
                          (int)options->priority, (int)CLF_PRIORITY_INTERACTIVE, (int)CLF_PRIORITY_BULK);
     }
-    CLF__TRY(check_range("patience", options->patience, 0.01, MOST_PATIENCE));
-    CLF__TRY(check_range("length penalty", options->length_penalty, -1, 1));
-    CLF__TRY(check_range("latest first timestamp", options->max_initial_timestamp, 0, 30));
+    CLF__TRY(clf__check_range("patience", options->patience, 0.01, MOST_PATIENCE));
+    CLF__TRY(clf__check_range("length penalty", options->length_penalty, -1, 1));
+    CLF__TRY(clf__check_range("latest first timestamp", options->max_initial_timestamp, 0, 30));
     double silence = options->hallucination_silence_threshold;
-    CLF__TRY(check_range("hallucination silence threshold", silence, 0, 1e9));
+    CLF__TRY(clf__check_range("hallucination silence threshold", silence, 0, 1e9));
     if (silence > 0 && !options->word_timestamps) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "the hallucination silence threshold requires word timestamps; turn them on");
@@ -85,6 +92,12 @@ static clf_status check_options(const struct clf_transcribe_options *options)
         return clf__fail(CLF_BAD_ARGUMENT, "hotwords: have no effect with a prefix; remove one of them");
     }
     CLF__TRY(clf__temperatures_check(options));
+    CLF__TRY(clf__check_range("batch windows", options->batch_windows, 0, CLF__MOST_RECORDINGS));
+    if (options->vad_model != NULL && !options->vad) {
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: the VAD model requires voice activity detection; turn it on",
+                         options->vad_model);
+    }
+    CLF__TRY(options->vad ? clf__plan_check(options) : CLF_OK);
     return check_clips(options);
 }
 
@@ -330,7 +343,8 @@ static clf_status prepare(struct clf_transcriber *transcriber)
     CLF__TRY(encode_prompt(&transcriber->hotwords, transcriber, unless_empty(transcriber->options.hotwords)));
     CLF__TRY(check_room(transcriber));
     transcriber->capacity = capacity_of(transcriber);
-    return CLF_OK;
+    const char *vad_model = unless_empty(transcriber->options.vad_model);
+    return vad_model != NULL ? clf__silero_open(&transcriber->vad_network, vad_model) : CLF_OK;
 }
 
 /* Creates the engine of a transcriber that does not share one. */
@@ -339,7 +353,8 @@ static clf_status create_engine(struct clf_transcriber *transcriber)
     enum { NO_CACHE = -1 };
     CLF__TRY(clf__engine_create(&transcriber->engine, &transcriber->model, 1, 0, NO_CACHE));
     transcriber->owns_engine = 1;
-    transcriber->engine->batch_windows = transcriber->options.batch;
+    const struct clf_transcribe_options *options = &transcriber->options;
+    transcriber->engine->batch_windows = options->batch_windows > 0 ? options->batch_windows : options->batch;
     return CLF_OK;
 }
 
@@ -407,5 +422,6 @@ void clf_transcriber_free(struct clf_transcriber *transcriber)
     clf__ids_free(&transcriber->prompt);
     clf__ids_free(&transcriber->prefix);
     clf__ids_free(&transcriber->hotwords);
+    clf__silero_free(transcriber->vad_network);
     clf__free(transcriber);
 }

@@ -5,6 +5,20 @@
 #include "base/minmax.h"
 #include "transcribe/transcription.h"
 
+double clf__transcription_time(const struct clf__transcription *work, double seconds, int is_end)
+{
+    return work->span_count > 0
+               ? clf__spans_time(work->spans, clf__spans_find(work->spans, work->span_count, seconds, is_end),
+                                 seconds)
+               : seconds;
+}
+
+clf_status clf__transcription_fail(const struct clf__transcription *work, clf_status status)
+{
+    double at = clf__transcription_time(work, (double)work->seek / CLF__FRAMES_A_SECOND, 0);
+    return clf__fail_in(status, "%s: at %.2f s", work->name, at);
+}
+
 /* Fails with the reason why the window has no result. */
 static clf_status fail_window(const struct clf__transcription *work)
 {
@@ -12,8 +26,7 @@ static clf_status fail_window(const struct clf__transcription *work)
     clf_status status = work->decoded.is_not_finite
                             ? clf__model_fail_not_finite(model)
                             : clf__fail(CLF_TEXT, "the search found no text: every token is suppressed");
-    return clf__fail_in(status, "%s: at %.2f s", clf_audio_name(work->windows.audio),
-                        (double)work->seek / CLF__FRAMES_A_SECOND);
+    return clf__transcription_fail(work, status);
 }
 
 /* The language is known: starts the transcript. */
@@ -56,9 +69,10 @@ clf_status clf__transcription_leave(struct clf__transcription *work)
         work->seek = begun + work->size;
     }
     if (recordings->progress != NULL) { /* the last timestamps may exceed the length of the recording */
-        int64_t all = work->windows.frames, done = work->seek < all ? work->seek : all;
-        recordings->progress(work->index, (double)done / CLF__FRAMES_A_SECOND,
-                             (double)all / CLF__FRAMES_A_SECOND, recordings->payload);
+        int64_t last = work->windows.frames, all = work->span_count > 0 ? work->frames : last;
+        double done = clf__transcription_time(work, (double)work->seek / CLF__FRAMES_A_SECOND, 1);
+        double whole = (double)all / CLF__FRAMES_A_SECOND;
+        recordings->progress(work->index, work->seek < last ? done : whole, whole, recordings->payload);
     }
     return CLF_OK;
 }
@@ -68,7 +82,8 @@ static int next_clip(struct clf__transcription *work)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;
     int64_t all = work->windows.frames;
-    int is_whole = options->clip_count == 0, has_end = work->clip + 1 < options->clip_count;
+    int is_whole = options->clip_count == 0 || work->span_count > 0; /* the spans are those of the clips */
+    int has_end = work->clip + 1 < options->clip_count;
     if (work->clip >= (is_whole ? 1 : options->clip_count)) {
         return 0;
     }
@@ -112,6 +127,7 @@ clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_
     work->transcript->has_words = transcriber->options.word_timestamps;
     work->language = transcriber->language;
     work->windows.peak = -INFINITY;
+    work->name = clf_audio_name(audio);
     return clf__audio_windows_begin(&work->windows, audio);
 }
 
@@ -133,6 +149,9 @@ void clf__transcription_clear(struct clf__transcription *work)
     clf__ids_free(&work->attempt.prompt);
     clf_transcript_free(work->transcript);
     work->transcript = NULL;
+    clf_audio_free(work->joined);
+    work->joined = NULL;
+    clf__plan_free(&work->plan);
 }
 
 void clf__transcription_free(struct clf__transcription *work)

@@ -3,13 +3,19 @@
 #ifndef CLF_TRANSCRIBE_TRANSCRIPTION_H
 #define CLF_TRANSCRIBE_TRANSCRIPTION_H
 
-#include "transcribe/internal.h"
+#include "transcribe/plan.h"
 
 struct clf__transcription {
     struct clf_transcriber *transcriber;
     const struct clf_recordings *recordings;
     int index; /* index of the recording in `recordings` */
     struct clf__audio_windows windows;
+    const char *name;              /* of the recording, for messages */
+    const struct clf__span *spans; /* (span_count) of the recording that are transcribed; NULL: all of it */
+    int span_count;
+    int64_t frames;                    /* number of whole frames of the recording with these spans */
+    struct clf__plan plan;             /* owns the spans of a recording that is decoded sequentially */
+    struct clf_audio *joined;          /* these spans as a recording; NULL: not needed */
     struct clf_transcript *transcript; /* NULL: no recording */
     int is_measured;                   /* the maximum of its frames is known */
     struct clf__ids said;              /* the initial prompt, then the tokens of all segments */
@@ -34,7 +40,8 @@ struct clf__transcription {
 
 /* transcription.c */
 
-/* Begins a recording. The caller frees the transcription, also after a failure. */
+/* Begins a recording; if it consists of spans, the caller sets `name`, `spans` and `frames` afterwards. The
+ * caller frees the transcription, also after a failure. */
 clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_audio *audio);
 /* Frees what belongs to the recording; clf__transcription_free() also frees the memory for the next one. */
 void clf__transcription_clear(struct clf__transcription *work);
@@ -45,6 +52,12 @@ clf_status clf__transcription_next(struct clf__transcription *work, int *has_win
 clf_status clf__transcription_leave(struct clf__transcription *work);
 /* Ends the transcription and returns the transcript, owned by the caller. */
 clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out);
+
+/* Returns the time in the recording, in seconds, of a time in its spans. is_end: it is the end of something.
+ */
+double clf__transcription_time(const struct clf__transcription *work, double seconds, int is_end);
+/* Prepends the name and the time of the window to the message of a failure. */
+clf_status clf__transcription_fail(const struct clf__transcription *work, clf_status status);
 
 /* Returns 1 if the next window detects the language. */
 static inline int clf__transcription_needs_language(const struct clf__transcription *work)
@@ -67,9 +80,9 @@ clf_status clf__detection_end(struct clf__transcription *work, const struct clf_
 clf_status clf__decode_begin(struct clf__transcription *work);
 clf_status clf__decode_end(struct clf__transcription *work, const struct clf__whisper_result *result);
 
-/* searches.c: sets work->window for the work of the window: measuring it, or searching its language, or its
- * text at rising temperatures, until the result meets the thresholds or is silence. */
-void clf__transcription_set_search(struct clf__transcription *work);
+/* searches.c: sets the window of a unit to the work of the window: measuring it, or searching its language,
+ * or its text at rising temperatures, until the result meets the thresholds or is silence. */
+void clf__transcription_search(struct clf__transcription *work, struct clf__unit *unit);
 
 /* segments.c */
 

@@ -103,6 +103,11 @@ class TranscribeOptions(TypedDict, total=False):
     word_timestamps, prepend_punctuations, append_punctuations, hallucination_silence_threshold (seconds; with word
     timestamps, segments that look like hallucinations between longer silences are removed).
 
+    Long recordings: batch_windows (windows of up to 30 s that are transcribed in a batch), vad (voice activity detection:
+    only speech is transcribed), vad_model (a file of Silero VAD; None: a built-in detector), vad_threshold and
+    vad_neg_threshold (probabilities; None for the latter: 0.15 less), vad_min_speech_duration_ms,
+    vad_max_speech_duration_s, vad_min_silence_duration_ms, vad_speech_pad_ms.
+
     Prompts: initial_prompt (of the first window), carry_initial_prompt (in every window), prefix (text that every window
     begins with), hotwords (words that are likely to occur), condition_on_previous.
 
@@ -123,6 +128,15 @@ class TranscribeOptions(TypedDict, total=False):
     prepend_punctuations: str
     append_punctuations: str
     hallucination_silence_threshold: float
+    batch_windows: int
+    vad: bool
+    vad_model: Union[str, None]
+    vad_threshold: float
+    vad_neg_threshold: Union[float, None]
+    vad_min_speech_duration_ms: float
+    vad_max_speech_duration_s: Union[float, None]
+    vad_min_silence_duration_ms: Union[float, None]
+    vad_speech_pad_ms: float
     clip: Sequence[float]
     initial_prompt: Union[str, None]
     carry_initial_prompt: bool
