@@ -22,6 +22,12 @@ static int32_t lowest_time(const struct clf__whisper_rules *rules, const int32_t
     return rules->timestamp_begin;
 }
 
+/* Returns whether the timestamp rules apply to the id after `count` generated ids. */
+static int applies(const struct clf__whisper_rules *rules, int count)
+{
+    return rules->has_timestamps && (count > 0 || rules->prefix_count == 0);
+}
+
 void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *rules, const int32_t *ids,
                             int count)
 {
@@ -40,7 +46,7 @@ void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *ru
         set_range(ranges, CLF__RANGE_SPECIAL, 0, 0);
         set_range(ranges, CLF__RANGE_TIMES, 0, 0);
     }
-    if (!rules->has_timestamps) {
+    if (!applies(rules, count)) {
         return;
     }
     if (count == 0) {
@@ -68,8 +74,9 @@ static double add_logs(double a, double b)
     return larger == -INFINITY ? larger : larger + log1p(exp(fmin(a, b) - larger));
 }
 
-struct clf__allowed clf__timestamps_allowed(const struct clf__whisper_rules *rules, const float *values,
-                                            const int32_t *range_ids, const float *statistics, int k)
+struct clf__allowed clf__timestamps_allowed(const struct clf__whisper_rules *rules, int count,
+                                            const float *values, const int32_t *range_ids,
+                                            const float *statistics, int k)
 {
     struct clf__allowed allowed = {CLF__RANGE_TEXT, -INFINITY};
     double sums[CLF__WHISPER_RANGES], best_other = -INFINITY;
@@ -80,7 +87,7 @@ struct clf__allowed clf__timestamps_allowed(const struct clf__whisper_rules *rul
             best_other = fmax(best_other, (double)values[r * k]);
         }
     }
-    if (rules->has_timestamps && sums[CLF__RANGE_TIMES] > best_other) {
+    if (applies(rules, count) && sums[CLF__RANGE_TIMES] > best_other) {
         allowed.first = CLF__RANGE_TIMES; /* all timestamps together are more probable than any other token */
     }
     for (int r = allowed.first; r < CLF__WHISPER_RANGES; r++) {
@@ -90,12 +97,12 @@ struct clf__allowed clf__timestamps_allowed(const struct clf__whisper_rules *rul
 }
 
 int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
-                               const struct clf__whisper_rules *rules, const float *values,
+                               const struct clf__whisper_rules *rules, int count, const float *values,
                                const int32_t *range_ids, const float *statistics, int k)
 {
-    struct clf__allowed allowed = clf__timestamps_allowed(rules, values, range_ids, statistics, k);
-    int next[CLF__WHISPER_RANGES] = {0}, count = 0;
-    while (count < k) {
+    struct clf__allowed allowed = clf__timestamps_allowed(rules, count, values, range_ids, statistics, k);
+    int next[CLF__WHISPER_RANGES] = {0}, found = 0;
+    while (found < k) {
         int from = -1;
         for (int r = allowed.first; r < CLF__WHISPER_RANGES; r++) {
             int is_left = next[r] < k && range_ids[r * k + next[r]] >= 0;
@@ -106,8 +113,8 @@ int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
         if (from < 0) {
             break;
         }
-        ids[count] = range_ids[from * k + next[from]];
-        log_probabilities[count++] = (double)values[from * k + next[from]++] - allowed.normaliser;
+        ids[found] = range_ids[from * k + next[from]];
+        log_probabilities[found++] = (double)values[from * k + next[from]++] - allowed.normaliser;
     }
-    return count;
+    return found;
 }

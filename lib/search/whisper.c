@@ -78,6 +78,13 @@ static clf_status allocate_given(struct clf__whisper *whisper)
     CLF__TRY(clf__allocate(&step->range_values, in_ranges * k, sizeof(float)));
     CLF__TRY(clf__allocate(&step->range_ids, in_ranges * k, sizeof(int32_t)));
     CLF__TRY(clf__allocate(&step->range_statistics, in_ranges * 2, sizeof(float)));
+    if (whisper->limits.logits > 0) {
+        size_t vocabulary = (size_t)whisper->limits.logits;
+        CLF__TRY(clf__allocate(&step->logits, rows * vocabulary, sizeof(float)));
+        CLF__TRY(clf__allocate(&whisper->sorted, vocabulary, sizeof(float)));
+        CLF__TRY(clf__allocate(&whisper->keeps_logits, rows, sizeof(uint8_t)));
+        step->keeps_logits = whisper->keeps_logits;
+    }
     CLF__TRY(clf__allocate(&whisper->candidates, (size_t)whisper->rows * k, sizeof *whisper->candidates));
     CLF__TRY(clf__allocate(&whisper->best, k, sizeof *whisper->best));
     return clf__allocate(&whisper->best_sums, k, sizeof *whisper->best_sums);
@@ -87,6 +94,8 @@ static clf_status allocate_paths(struct clf__whisper *whisper)
 {
     size_t slots = (size_t)whisper->limits.slots, rows = (size_t)whisper->rows;
     size_t each = 2 * rows + (size_t)whisper->limits.finished, length = (size_t)whisper->limits.positions + 1;
+    CLF__TRY(clf__allocate(&whisper->texts, each - rows, sizeof *whisper->texts));
+    CLF__TRY(clf__allocate(&whisper->listed, length, sizeof *whisper->listed));
     CLF__TRY(clf__allocate(&whisper->searches, slots, sizeof *whisper->searches));
     CLF__TRY(clf__allocate(&whisper->hypotheses, slots * each, sizeof *whisper->hypotheses));
     CLF__TRY(clf__allocate(&whisper->hypothesis_ids, slots * each * length, sizeof *whisper->hypothesis_ids));
@@ -146,6 +155,11 @@ void clf__whisper_free(struct clf__whisper *whisper)
         whisper->best_sums,
         whisper->hypothesis_ids,
         whisper->hypotheses,
+        whisper->texts,
+        whisper->listed,
+        whisper->sorted,
+        whisper->keeps_logits,
+        step->logits,
         whisper->draws,
         step->draw_values,
         step->draw_ids,
@@ -160,14 +174,25 @@ void clf__whisper_free(struct clf__whisper *whisper)
     clf__free(whisper);
 }
 
+/* Returns the number of finished hypotheses at which a beam search ends. Greedy search needs no patience. */
+static int count_wanted(const struct clf__whisper_rules *rules)
+{
+    if (!rules->follows_ctranslate2) {
+        return clf__whisper_wanted(rules->beams, rules->patience);
+    }
+    return rules->beams == 1 ? 1 : (int)lround(rules->beams * rules->patience);
+}
+
 void clf__whisper_begin(struct clf__whisper *whisper, const struct clf__whisper_rules *rules,
                         const int32_t *prompt, int count, int slot)
 {
     assert(count >= 1 && count <= whisper->limits.positions && slot < whisper->limits.slots);
-    assert(rules->suppressed_first_count <= whisper->limits.banned);
+    assert(rules->suppressed_first_count <= whisper->limits.banned && rules->prefix_count <= count);
+    assert(whisper->limits.logits > 0 || !clf__whisper_reads_logits(rules));
     struct clf__whisper_window *search = &whisper->searches[slot];
     int is_drawn = rules->temperature > 0;
-    int wanted = is_drawn ? rules->samples : clf__whisper_wanted(rules->beams, rules->patience);
+    int given = clf__min_int(rules->prefix_count, clf__max_int(rules->most_tokens, 0));
+    int wanted = is_drawn ? rules->samples : count_wanted(rules);
     assert(is_drawn ? rules->samples <= whisper->limits.samples : rules->beams <= whisper->limits.beams);
     assert(!is_drawn || wanted > 0);
     search->rules = rules;
@@ -175,13 +200,15 @@ void clf__whisper_begin(struct clf__whisper *whisper, const struct clf__whisper_
     search->prompt_count = count;
     search->fed = search->at = 0;
     search->running_count = 1;
-    search->running[0].count = 0;
+    search->running[0].count = given;
+    memcpy(search->running[0].ids, prompt + count - rules->prefix_count, (size_t)given * sizeof *prompt);
     search->running[0].sum = 0;
     search->running[0].parent = 0;
     search->running[0].sample = 0;
     search->finished_count = 0;
     search->wanted = wanted < 1 ? 1 : wanted;
-    search->is_over = rules->most_tokens < 1;
+    search->best_has_ended = 0;
+    search->is_over = rules->most_tokens <= rules->prefix_count;
     search->is_not_finite = 0;
     search->no_speech = 0;
     assert(search->wanted <= whisper->limits.finished);
@@ -224,19 +251,35 @@ static void choose_token(struct clf__whisper_window *search)
     }
 }
 
+/* Bans each id that follows an earlier occurrence of the last `before` ids. */
+static void ban_ngrams(struct clf__id_list *banned, const struct clf__whisper_hypothesis *hypothesis,
+                       int before)
+{
+    const int32_t *ids = hypothesis->ids;
+    for (int i = 0; i + before < hypothesis->count; i++) {
+        if (memcmp(ids + i, ids + hypothesis->count - before, (size_t)before * sizeof *ids) == 0) {
+            clf__id_list_insert(banned, ids[i + before]);
+        }
+    }
+}
+
 static void ban(struct clf__whisper *whisper, const struct clf__whisper_window *search, int row,
                 const struct clf__whisper_hypothesis *hypothesis)
 {
     const struct clf__whisper_rules *rules = search->rules;
-    int is_first = hypothesis->count == 0;
+    int is_first = clf__whisper_generated(search, hypothesis) == 0;
     const int32_t *ids = is_first ? rules->suppressed_first : rules->suppressed;
     int count = is_first ? rules->suppressed_first_count : rules->suppressed_count;
     int32_t at = whisper->banned_offsets[row];
     count = gives_candidates(search) ? count : 0;
+    struct clf__id_list banned = {whisper->banned + at, count};
     if (count > 0) {
-        memcpy(whisper->banned + at, ids, (size_t)count * sizeof *ids);
+        memcpy(banned.ids, ids, (size_t)count * sizeof *ids);
     }
-    whisper->banned_offsets[row + 1] = at + count;
+    if (gives_candidates(search) && rules->no_repeat_ngram > 0) {
+        ban_ngrams(&banned, hypothesis, rules->no_repeat_ngram - 1);
+    }
+    whisper->banned_offsets[row + 1] = at + banned.count;
 }
 
 /* Lists the tokens prefilled before a row's own token: a part of the prompt, which has a single row. */
@@ -255,17 +298,27 @@ static void ask_for_draws(struct clf__whisper *whisper, const struct clf__whispe
                           const struct clf__whisper_hypothesis *hypothesis)
 {
     const struct clf__whisper_rules *rules = search->rules;
-    int first = hypothesis->count > 0 ? hypothesis->sample : 0;
-    int end = hypothesis->count > 0 ? first + 1 : rules->samples;
+    int generated = clf__whisper_generated(search, hypothesis);
+    int first = generated > 0 ? hypothesis->sample : 0;
+    int end = generated > 0 ? first + 1 : rules->samples;
     for (int sample = first; sample < end; sample++) {
         whisper->draws[whisper->step.draw_count++] = (struct clf__draw){
             .row = row,
             .sample = sample,
-            .count = hypothesis->count,
+            .count = generated,
             .key_low = (uint32_t)rules->random_key,
             .key_high = (uint32_t)(rules->random_key >> 32),
             .temperature = (float)rules->temperature,
         };
+    }
+}
+
+static void ask_for_logits(struct clf__whisper *whisper, const struct clf__whisper_window *search, int row)
+{
+    int needs = gives_candidates(search) && clf__whisper_reads_logits(search->rules);
+    whisper->step.wants_logits |= needs;
+    if (whisper->keeps_logits != NULL) {
+        whisper->keeps_logits[row] = (uint8_t)needs;
     }
 }
 
@@ -281,8 +334,8 @@ static void ask(struct clf__whisper *whisper, int slot)
     for (int i = 0; i < search->running_count; i++) {
         const struct clf__whisper_hypothesis *hypothesis = &search->running[i];
         int r = step->rows++;
-        whisper->tokens[r] =
-            hypothesis->count > 0 ? hypothesis->ids[hypothesis->count - 1] : search->prompt[search->at];
+        whisper->tokens[r] = search->at < search->prompt_count ? search->prompt[search->at]
+                                                               : hypothesis->ids[hypothesis->count - 1];
         whisper->positions[r] = search->at;
         whisper->cache_rows[r] = first_row + i;
         whisper->parents[r] = first_row + hypothesis->parent;
@@ -290,7 +343,9 @@ static void ask(struct clf__whisper *whisper, int slot)
         ban(whisper, search, r, hypothesis);
         give(whisper, search, r);
         clf__timestamps_ranges(whisper->ranges + (size_t)r * CLF__WHISPER_RANGES * 2, search->rules,
-                               hypothesis->ids, hypothesis->count);
+                               hypothesis->ids + search->rules->prefix_count,
+                               clf__whisper_generated(search, hypothesis));
+        ask_for_logits(whisper, search, r);
         if (search->rules->temperature > 0 && gives_candidates(search)) {
             ask_for_draws(whisper, search, r, hypothesis);
         }
@@ -301,7 +356,7 @@ static void ask(struct clf__whisper *whisper, int slot)
 struct clf__step *clf__whisper_prepare(struct clf__whisper *whisper)
 {
     struct clf__step *step = &whisper->step;
-    step->rows = step->draw_count = step->both_statistics = 0;
+    step->rows = step->draw_count = step->both_statistics = step->wants_logits = 0;
     for (int slot = 0; slot < whisper->limits.slots; slot++) {
         if (is_under_way(&whisper->searches[slot])) {
             ask(whisper, slot);
@@ -334,6 +389,19 @@ static int is_finite(const struct clf__whisper_window *search, const struct clf_
     return 1;
 }
 
+static int has_enough(const struct clf__whisper_window *search)
+{
+    const struct clf__whisper_rules *rules = search->rules;
+    int is_early = rules->follows_ctranslate2 && rules->temperature <= 0 && rules->length_penalty == 0;
+    return is_early ? search->best_has_ended && search->finished_count >= rules->wanted
+                    : search->finished_count >= search->wanted;
+}
+
+static int is_full(const struct clf__whisper *whisper, const struct clf__whisper_window *search)
+{
+    return search->running_count > 0 && clf__whisper_is_full(whisper, search, search->running[0].count);
+}
+
 void clf__whisper_advance(struct clf__whisper *whisper)
 {
     for (int slot = 0; slot < whisper->limits.slots; slot++) {
@@ -348,11 +416,11 @@ void clf__whisper_advance(struct clf__whisper *whisper)
         hear(search, &whisper->step);
         search->fed = search->at + 1;
         if (gives_candidates(search)) {
+            if (clf__whisper_reads_logits(search->rules)) {
+                clf__whisper_rescore(whisper, search);
+            }
             clf__whisper_extend(whisper, search);
-            int length = search->running_count > 0 ? search->running[0].count : 0;
-            search->is_over = search->running_count == 0 || search->finished_count >= search->wanted ||
-                              length >= search->rules->most_tokens ||
-                              search->fed >= whisper->limits.positions;
+            search->is_over = search->running_count == 0 || has_enough(search) || is_full(whisper, search);
         }
     }
 }
@@ -360,54 +428,4 @@ void clf__whisper_advance(struct clf__whisper *whisper)
 uint64_t clf__draws_key(uint64_t seed, int64_t window, int attempt)
 {
     return clf__random_key(clf__random_key(seed, (uint64_t)window), (uint64_t)attempt);
-}
-
-static int text_length(const struct clf__whisper_window *search,
-                       const struct clf__whisper_hypothesis *hypothesis)
-{
-    return hypothesis->count -
-           (hypothesis->count > 0 && hypothesis->ids[hypothesis->count - 1] == search->rules->end_id);
-}
-
-static double score(const struct clf__whisper_window *search,
-                    const struct clf__whisper_hypothesis *hypothesis)
-{
-    double penalty = search->rules->length_penalty;
-    int length = text_length(search, hypothesis);
-    length = length > 0 ? length : 1;
-    return hypothesis->sum / (penalty < 0 ? length : pow((5.0 + length) / 6.0, penalty));
-}
-
-/* The first sample wins ties. */
-static const struct clf__whisper_hypothesis *better(const struct clf__whisper_window *search,
-                                                    const struct clf__whisper_hypothesis *best,
-                                                    const struct clf__whisper_hypothesis *hypothesis)
-{
-    double gain = best != NULL ? score(search, hypothesis) - score(search, best) : 1;
-    return gain > 0 || (gain == 0 && hypothesis->sample < best->sample) ? hypothesis : best;
-}
-
-struct clf__whisper_result clf__whisper_result(const struct clf__whisper *whisper, int slot)
-{
-    const struct clf__whisper_window *search = &whisper->searches[slot];
-    const struct clf__whisper_hypothesis *best = NULL;
-    int is_drawn = search->rules->temperature > 0;
-    if (search->is_not_finite) {
-        return (struct clf__whisper_result){.is_not_finite = 1};
-    }
-    int missing = (is_drawn ? search->rules->samples : search->rules->beams) - search->finished_count;
-    for (int i = 0; i < search->finished_count; i++) {
-        best = better(search, best, &search->finished[i]);
-    }
-    /* If too few hypotheses have ended, running ones are added (Whisper). */
-    for (int i = 0; i < missing && i < search->running_count; i++) {
-        best = better(search, best, &search->running[i]);
-    }
-    if (best == NULL) {
-        return (struct clf__whisper_result){.no_speech = search->no_speech};
-    }
-    return (struct clf__whisper_result){.ids = best->ids,
-                                        .count = text_length(search, best),
-                                        .log_probability = best->sum,
-                                        .no_speech = search->no_speech};
 }

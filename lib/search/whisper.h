@@ -33,13 +33,23 @@ struct clf__whisper_rules {
     const int32_t *suppressed_first; /* suppressed ids and ids not allowed as the first token; ascending,
                                         without duplicates */
     int suppressed_first_count;
-    int most_tokens;       /* maximum number of generated tokens, including the end token */
+    int most_tokens;       /* maximum number of generated tokens, including the prefix and the end token */
     int beams;             /* 1: greedy; at most limits.beams */
     int samples;           /* number of samples if temperature is above 0; at most limits.samples */
     double patience;       /* the search ends with beams * patience finished hypotheses, rounded */
     double length_penalty; /* scores are divided by ((5 + length) / 6)^penalty; negative: by the length */
     double temperature;    /* 0: beam search; above 0: samples of softmax(logits / temperature) */
-    uint64_t random_key;   /* random key of the samples, which do not depend on other windows */
+    int top_k;             /* samples: only the best k ids are drawn; 0: all */
+    int prefix_count;      /* number of ids at the end of the prompt that begin the result */
+    int no_repeat_ngram;   /* no n-gram of this size occurs twice in the result; 0: off */
+    double
+        repetition_penalty; /* divides positive logits of ids in the result, multiplies others; 0 or 1: off */
+    /* 1: beams end as in CTranslate2. The search ends when beams * patience hypotheses have finished or, with
+     * length penalty 0, when `wanted` have finished and the best candidate of a step was one of them; scores
+     * are divided by length^penalty. */
+    int follows_ctranslate2;
+    int wanted;          /* with follows_ctranslate2: number of results */
+    uint64_t random_key; /* random key of the samples, which do not depend on other windows */
 };
 
 struct clf__whisper;
@@ -53,8 +63,10 @@ struct clf__whisper_limits {
     int samples;   /* maximum of rules.samples; 0: no sampling */
     int positions; /* number of decoder positions */
     int wanted;    /* maximum of clf__whisper_wanted(); up to 1 for greedy search */
-    int finished;  /* finished hypotheses: at least beams, beams * patience, and samples */
+    int finished;  /* finished hypotheses: at least beams, beams * patience, and samples; with
+                      follows_ctranslate2 beams more */
     int banned;    /* maximum banned ids per row */
+    int logits;    /* vocabulary, if rules have a repetition penalty or top_k; 0: none have */
 };
 
 /* Returns the number of finished hypotheses at which a beam search ends. */
@@ -80,13 +92,25 @@ int clf__whisper_is_over(const struct clf__whisper *whisper, int slot);
 struct clf__step *clf__whisper_prepare(struct clf__whisper *whisper);
 void clf__whisper_advance(struct clf__whisper *whisper);
 
-/* The result of a slot; `ids` are owned by the search and valid until the next search in the slot begins. */
-struct clf__whisper_result {
+/* A hypothesis of a result. */
+struct clf__whisper_text {
     const int32_t *ids; /* without the end token */
     int count;
     double log_probability; /* sum over all generated tokens, including the end token if there is one */
-    double no_speech;       /* probability that the window holds no speech */
-    int is_not_finite;      /* the search ended at a logit that is NaN or +inf; there are no ids */
+    double score;           /* log_probability by the length rule */
+    int sample;             /* sample number; 0 for beams */
+};
+
+/* The result of a slot, owned by the search and valid until the next search in the slot begins or the result
+ * of another slot is read. */
+struct clf__whisper_result {
+    const struct clf__whisper_text *texts; /* (text_count) best first */
+    int text_count;
+    const int32_t *ids; /* the best text; NULL: there is none */
+    int count;
+    double log_probability;
+    double no_speech;  /* probability that the window holds no speech */
+    int is_not_finite; /* the search ended at a logit that is NaN or +inf; there are no ids */
 };
 struct clf__whisper_result clf__whisper_result(const struct clf__whisper *whisper, int slot);
 
@@ -94,7 +118,8 @@ struct clf__whisper_result clf__whisper_result(const struct clf__whisper *whispe
 
 /* The ranges of a row: the no-speech token (before bans), then text, special tokens and timestamps. */
 enum { CLF__RANGE_NO_SPEECH, CLF__RANGE_TEXT, CLF__RANGE_SPECIAL, CLF__RANGE_TIMES };
-/* Writes the allowed ranges (CLF__WHISPER_RANGES, 2) after `count` generated ids. */
+/* Writes the allowed ranges (CLF__WHISPER_RANGES, 2) after `count` generated ids. The rules do not depend on
+ * the prefix, but there is no rule for the first id after one. */
 void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *rules, const int32_t *ids,
                             int count);
 /* The allowed ranges of a row, starting at `first`, and log sum exp(x) over their ids. values and range_ids
@@ -103,12 +128,13 @@ struct clf__allowed {
     int first;
     double normaliser;
 };
-struct clf__allowed clf__timestamps_allowed(const struct clf__whisper_rules *rules, const float *values,
-                                            const int32_t *range_ids, const float *statistics, int k);
+struct clf__allowed clf__timestamps_allowed(const struct clf__whisper_rules *rules, int count,
+                                            const float *values, const int32_t *range_ids,
+                                            const float *statistics, int k);
 /* Writes at most k candidates of a row, best first: ids, and log-probabilities normalised over the allowed
  * ids. Returns the count. */
 int clf__timestamps_candidates(int32_t *ids, double *log_probabilities,
-                               const struct clf__whisper_rules *rules, const float *values,
+                               const struct clf__whisper_rules *rules, int count, const float *values,
                                const int32_t *range_ids, const float *statistics, int k);
 
 /* Returns the random key for one attempt to decode a window of a recording. */

@@ -12,7 +12,8 @@ static int collect(struct clf__whisper *whisper, const struct clf__whisper_windo
     for (int r = 0; r < search->running_count; r++) {
         size_t at = (size_t)(search->first_row + r) * CLF__WHISPER_RANGES;
         int found = clf__timestamps_candidates(
-            whisper->best, whisper->best_sums, search->rules, step->range_values + at * (size_t)k,
+            whisper->best, whisper->best_sums, search->rules,
+            clf__whisper_generated(search, &search->running[r]), step->range_values + at * (size_t)k,
             step->range_ids + at * (size_t)k, step->range_statistics + at * 2, k);
         for (int c = 0; c < found; c++) {
             struct clf__whisper_candidate one = {r, whisper->best[c],
@@ -45,6 +46,42 @@ static void turn(struct clf__whisper_window *search, int count)
     search->running = search->next;
     search->next = spent;
     search->running_count = count;
+}
+
+/* Adds a finished hypothesis. If there are too many, replaces the worst: without a length penalty, any number
+ * can finish. */
+static void finish(const struct clf__whisper *whisper, struct clf__whisper_window *search,
+                   const struct clf__whisper_hypothesis *from, const struct clf__whisper_candidate *by)
+{
+    if (search->finished_count < whisper->limits.finished) {
+        extend(&search->finished[search->finished_count++], from, by);
+        return;
+    }
+    struct clf__whisper_hypothesis *worst = &search->finished[0];
+    for (int i = 1; i < search->finished_count; i++) {
+        worst = search->finished[i].sum < worst->sum ? &search->finished[i] : worst;
+    }
+    if (by->sum > worst->sum) {
+        extend(worst, from, by);
+    }
+}
+
+/* As choose(): only the best `beams` candidates may end, and in the last step no others continue. */
+static void choose_as_ctranslate2(struct clf__whisper *whisper, struct clf__whisper_window *search)
+{
+    int beams = search->rules->beams, count = collect(whisper, search), kept = 0;
+    int is_last = clf__whisper_is_full(whisper, search, search->running[0].count + 1);
+    for (int c = 0; c < count && kept < beams && (c < beams || !is_last); c++) {
+        const struct clf__whisper_candidate *one = &whisper->candidates[c];
+        const struct clf__whisper_hypothesis *from = &search->running[one->row];
+        if (one->id != search->rules->end_id) {
+            extend(&search->next[kept++], from, one);
+        } else if (c < beams) {
+            finish(whisper, search, from, one);
+            search->best_has_ended |= c == 0;
+        }
+    }
+    turn(search, beams == 1 && search->finished_count > 0 ? 0 : kept);
 }
 
 /* Moves ended candidates to the finished hypotheses; up to `beams` others continue. */
@@ -86,8 +123,8 @@ static int take_draw(struct clf__whisper *whisper, struct clf__whisper_window *s
     const struct clf__draw *draw = &step->draws[d];
     size_t at = (size_t)draw->row * CLF__WHISPER_RANGES, k = (size_t)step->candidates;
     struct clf__allowed allowed =
-        clf__timestamps_allowed(search->rules, step->range_values + at * k, step->range_ids + at * k,
-                                step->range_statistics + at * 2, step->candidates);
+        clf__timestamps_allowed(search->rules, draw->count, step->range_values + at * k,
+                                step->range_ids + at * k, step->range_statistics + at * 2, step->candidates);
     int row = draw->row - search->first_row, range = drawn_range(step, d, allowed.first);
     if (range < 0) {
         return kept;
@@ -109,7 +146,11 @@ void clf__whisper_extend(struct clf__whisper *whisper, struct clf__whisper_windo
     const struct clf__step *step = &whisper->step;
     int kept = 0, end_row = search->first_row + search->running_count;
     if (search->rules->temperature <= 0) {
-        choose(whisper, search);
+        if (search->rules->follows_ctranslate2) {
+            choose_as_ctranslate2(whisper, search);
+        } else {
+            choose(whisper, search);
+        }
         return;
     }
     for (int d = search->first_draw; d < step->draw_count && step->draws[d].row < end_row; d++) {

@@ -84,3 +84,13 @@ clf_status clf__tensor_read(struct clf__tensor tensor, void *target)
 {
     return copy(tensor, NULL, target);
 }
+
+clf_status clf__tensor_copy_rows(struct clf__tensor to, int to_row, struct clf__tensor from, int from_row,
+                                 int rows)
+{
+    size_t size = clf__type_bytes(to.type);
+    size_t stride = (size_t)to.stride * size;
+    assert(to.type == from.type && to.stride == from.stride && to.columns == from.columns);
+    return clf__buffer_copy(to.buffer, to.offset * size + (size_t)to_row * stride, from.buffer,
+                            from.offset * size + (size_t)from_row * stride, (size_t)rows * stride);
+}

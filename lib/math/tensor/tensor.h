@@ -49,6 +49,10 @@ struct clf__matrix clf__tensor_matrix(struct clf__tensor tensor);
 clf_status clf__tensor_write(struct clf__tensor tensor, const void *source);
 clf_status clf__tensor_read(struct clf__tensor tensor, void *target);
 
+/* Enqueues the copy of adjacent rows between tensors of the same layout on one device. */
+clf_status clf__tensor_copy_rows(struct clf__tensor to, int to_row, struct clf__tensor from, int from_row,
+                                 int rows);
+
 /* Device memory for several tensors: each is reserved, the total is checked against the device, then all
  * are allocated together. Each tensor has a buffer of exactly its size, so bounds checkers detect every
  * overrun. */

@@ -99,6 +99,5 @@ struct clf__tensor clf__session_frames(const struct clf__session *session)
 clf_status clf__session_encoded(const struct clf__session *session, float *target)
 {
     CLF__LOCK_DEVICE(session->transformer->device);
-    return clf__tensor_read(
-        clf__tensor_rows(session->workspace.x, 0, session->source_first[session->sources]), target);
+    return clf__tensor_read(clf__session_encoded_rows(session), target);
 }

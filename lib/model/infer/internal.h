@@ -18,8 +18,9 @@ enum { CLF__STEP_HEADER = 4 };
 
 /* The rows of the memory that a slot occupies. */
 struct clf__session_slot {
-    int first; /* -1: free */
-    int length;
+    int first;    /* -1: free */
+    int length;   /* rows of the source */
+    int reserved; /* rows of the slot, at least `length` */
 };
 
 /* Shortlists, one per source. The position of a slot's words is determined by its rows in the memory. */
@@ -211,6 +212,12 @@ int64_t clf__prefill_upload(const struct clf__session_limits *limits);
  * NULL. */
 clf_status clf__session_force(struct clf__session *session, const struct clf__sequences *inputs,
                               const int *slot, const struct clf__decoder_maps *maps);
+
+/* Returns the workspace's first `rows` rows, packed, which contain the encoded batch. */
+static inline struct clf__tensor clf__session_encoded_rows(const struct clf__session *session)
+{
+    return clf__tensor_rows(session->workspace.x, 0, session->source_first[session->sources]);
+}
 
 /* Caches the last encoded batch as the only content of the memory, source b in slot b. */
 clf_status clf__session_cache_all(struct clf__session *session);

@@ -11,7 +11,7 @@
 /* Returns the row after the last row of a slot. */
 static int end_of(const struct clf__session *session, int slot)
 {
-    return session->slots[slot].first + session->slots[slot].length;
+    return session->slots[slot].first + session->slots[slot].reserved;
 }
 
 static int reserve_rows(struct clf__session *session, int slot, int length)
@@ -32,13 +32,19 @@ static int reserve_rows(struct clf__session *session, int slot, int length)
             (size_t)(session->occupied_count - at) * sizeof *session->occupied);
     session->occupied[at] = slot;
     session->occupied_count++;
-    session->slots[slot] = (struct clf__session_slot){.first = first, .length = length};
+    session->slots[slot] = (struct clf__session_slot){.first = first, .length = length, .reserved = length};
     return 1;
 }
 
 int clf__session_reserve(struct clf__session *session, int slot, int length)
 {
     return reserve_rows(session, slot, clf__session_source_rows(session, length));
+}
+
+void clf__session_shorten(struct clf__session *session, int slot, int rows)
+{
+    assert(rows > 0 && rows <= session->slots[slot].reserved);
+    session->slots[slot].length = rows;
 }
 
 void clf__session_release(struct clf__session *session, int slot)

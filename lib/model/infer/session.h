@@ -66,12 +66,31 @@ int clf__session_source_rows(const struct clf__session *session, int length);
  * clf__session_source_rows() rows. */
 clf_status clf__session_encoded(const struct clf__session *session, float *target);
 
+/* Encoded rows (rows, D) that outlive the batch, on the device that computed them. */
+struct clf__encoding {
+    struct clf__arena arena;
+    struct clf__tensor rows; /* buffer NULL: none */
+};
+/* Copies source `index` of the last encoded batch into `encoding`, which is empty or is freed first. */
+clf_status clf__encoding_save(struct clf__encoding *encoding, struct clf__session *session, int index);
+/* Copies rows from the host to a device. */
+clf_status clf__encoding_write(struct clf__encoding *encoding, struct clf_device *device, const float *source,
+                               int rows, int columns);
+/* Reads the rows. */
+clf_status clf__encoding_read(const struct clf__encoding *encoding, float *target);
+void clf__encoding_free(struct clf__encoding *encoding);
+/* Makes copies of encoded rows the last encoded batch; those of another device are copied through the host.
+ */
+clf_status clf__session_load(struct clf__session *session, struct clf__encoding *const *sources, int count);
+
 /* The memory holds the cross-attention keys and values of cached sources, for every decoder layer. Each
  * source has a slot and adjacent rows. */
 
 /* Reserves rows for a source of `length` tokens or frames in a free slot. Returns 0 if there is no free range
  * of this size, which cannot happen while all slots are free. */
 int clf__session_reserve(struct clf__session *session, int slot, int length);
+/* Makes a slot reserved for a longer source hold a source with this number of encoder rows. */
+void clf__session_shorten(struct clf__session *session, int slot, int rows);
 /* Release a reserved slot, or all slots. */
 void clf__session_release(struct clf__session *session, int slot);
 void clf__session_release_all(struct clf__session *session);

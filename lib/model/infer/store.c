@@ -71,24 +71,13 @@ int clf__store_rows(const struct clf__store *store)
     return store->rows;
 }
 
-/* Enqueues the copy of adjacent rows between tensors of the same layout. */
-static clf_status copy_rows(struct clf__tensor to, int to_row, struct clf__tensor from, int from_row,
-                            int rows)
-{
-    size_t size = clf__type_bytes(to.type);
-    size_t stride = (size_t)to.stride * size;
-    assert(to.type == from.type && to.stride == from.stride && to.columns == from.columns);
-    return clf__buffer_copy(to.buffer, to.offset * size + (size_t)to_row * stride, from.buffer,
-                            from.offset * size + (size_t)from_row * stride, (size_t)rows * stride);
-}
-
 clf_status clf__store_save(struct clf__store *store, int row, const struct clf__session *session, int slot)
 {
     CLF__LOCK_DEVICE(session->transformer->device);
     const struct clf__session_slot *source = &session->slots[slot];
     assert(row + source->length <= store->rows);
     for (int i = 0; i < store->layer_count; i++) {
-        CLF__TRY(copy_rows(store->layers[i], row, session->memory[i], source->first, source->length));
+        CLF__TRY(clf__tensor_copy_rows(store->layers[i], row, session->memory[i], source->first, source->length));
     }
     return CLF_OK;
 }
@@ -112,7 +101,7 @@ clf_status clf__store_load(const struct clf__store *store, int row, struct clf__
     assert(row + target->length <= store->rows);
     CLF__TRY(show_rows(session, target));
     for (int i = 0; i < store->layer_count; i++) {
-        CLF__TRY(copy_rows(session->memory[i], target->first, store->layers[i], row, target->length));
+        CLF__TRY(clf__tensor_copy_rows(session->memory[i], target->first, store->layers[i], row, target->length));
     }
     return CLF_OK;
 }
