@@ -26,6 +26,7 @@ struct clf__window_capacity clf__window_capacity_join(const struct clf__window_c
     search->wanted = clf__max_int(search->wanted, limits->wanted);
     search->finished = clf__max_int(search->finished, limits->finished);
     search->banned = clf__max_int(search->banned, limits->banned);
+    search->logits = clf__max_int(search->logits, limits->logits);
     joined.inputs = clf__max_int(joined.inputs, b->inputs);
     return joined;
 }
@@ -35,7 +36,7 @@ int clf__windows_serve(const struct clf__windows *windows, const struct clf__win
     const struct clf__whisper_limits *has = &windows->capacity.search, *needs = &window->capacity->search;
     return windows->session != NULL && has->beams >= needs->beams && has->samples >= needs->samples &&
            has->positions >= needs->positions && has->wanted >= needs->wanted &&
-           has->finished >= needs->finished && has->banned >= needs->banned &&
+           has->finished >= needs->finished && has->banned >= needs->banned && has->logits >= needs->logits &&
            windows->capacity.inputs >= window->capacity->inputs;
 }
 
@@ -57,6 +58,7 @@ static struct clf__session_limits limits_of(const struct clf__windows *windows)
         .target_tokens = inputs,
         .target_length = inputs,
         .aligns = inputs > 0,
+        .logits = search->logits > 0,
     };
 }
 
@@ -144,23 +146,6 @@ static clf_status begin(const struct clf__windows *windows, int slot)
     return CLF_OK;
 }
 
-/* Encodes windows whose frames are stored in the session, in order. */
-static clf_status encode(const struct clf__windows *windows, int count)
-{
-    int *first;
-    CLF__TRY(clf__allocate(&first, (size_t)count + 1, sizeof *first));
-    for (int i = 0; i <= count; i++) {
-        first[i] = i * CLF__WINDOW_FRAMES;
-    }
-    struct clf__sequences sequences = {.count = count, .first = first};
-    clf_status status = clf__session_encode(windows->session, &sequences);
-    if (status == CLF_OK) {
-        status = clf__session_cache(windows->session, windows->chosen_slots);
-    }
-    clf__free(first);
-    return status;
-}
-
 /* Returns a failure of the device; any other one is kept by the window. */
 static clf_status keep_failure(struct clf__unit *unit, clf_status status)
 {
@@ -181,29 +166,114 @@ clf_status clf__windows_run(struct clf__lane *lane, struct clf__unit *unit)
     return status;
 }
 
+/* What a window does when it joins. */
+enum entry { ENCODES, IS_KEPT, WAS_KEPT, ENTRIES };
+
+static enum entry entry_of(const struct clf__window *window)
+{
+    return window->kind->load == NULL ? WAS_KEPT : window->encoding != NULL ? IS_KEPT : ENCODES;
+}
+
+/* Windows that join in the same way. */
+struct group {
+    int count;
+    int *slots;                       /* (count) */
+    int *first;                       /* (count + 1) their first frames in the batch */
+    struct clf__encoding **encodings; /* (count) */
+};
+
+static void choose_group(struct group *group, const struct clf__windows *windows, int count, enum entry entry)
+{
+    group->count = 0;
+    for (int i = 0; i < count; i++) {
+        const struct clf__window *window = windows->chosen[i]->window;
+        if (entry_of(window) == entry) {
+            int frames = window->frames > 0 ? window->frames : CLF__WINDOW_FRAMES;
+            group->slots[group->count] = windows->chosen_slots[i];
+            group->encodings[group->count] = window->encoding;
+            group->first[group->count + 1] = group->first[group->count] + frames;
+            group->count++;
+        }
+    }
+}
+
+static clf_status encode_group(const struct clf__windows *windows, const struct group *group)
+{
+    struct clf__tensor frames = clf__session_frames(windows->session);
+    for (int i = 0; i < group->count; i++) {
+        const struct clf__window *window = windows->units[group->slots[i]]->window;
+        int first = group->first[i], length = group->first[i + 1] - first;
+        CLF__TRY(
+            window->kind->load(window->context, windows->maker, clf__tensor_rows(frames, first, length)));
+    }
+    struct clf__sequences sequences = {.count = group->count, .first = group->first};
+    return clf__session_encode(windows->session, &sequences);
+}
+
+/* Caches the keys and values of a group. */
+static clf_status cache_group(const struct clf__windows *windows, const struct group *group, enum entry entry)
+{
+    struct clf__session *session = windows->session;
+    for (int i = 0; i < group->count; i++) {
+        int rows = entry == WAS_KEPT
+                       ? group->encodings[i]->rows.rows
+                       : clf__session_source_rows(session, group->first[i + 1] - group->first[i]);
+        clf__session_shorten(session, group->slots[i], rows);
+    }
+    return clf__session_cache(session, group->slots);
+}
+
+static clf_status add_group(const struct clf__windows *windows, const struct group *group, enum entry entry)
+{
+    struct clf__session *session = windows->session;
+    if (group->count == 0) {
+        return CLF_OK;
+    }
+    CLF__TRY(entry == WAS_KEPT ? clf__session_load(session, group->encodings, group->count)
+                               : encode_group(windows, group));
+    for (int i = 0; i < group->count && entry == IS_KEPT; i++) {
+        CLF__TRY(keep_failure(windows->units[group->slots[i]],
+                              clf__encoding_save(group->encodings[i], session, i)));
+    }
+    return entry == IS_KEPT ? CLF_OK : cache_group(windows, group, entry);
+}
+
+/* Adds the chosen windows in groups, because a batch of the encoder is read or cached as a whole. */
+static clf_status add_groups(const struct clf__windows *windows, int count)
+{
+    struct group group = {.count = 0};
+    clf_status status = clf__allocate(&group.slots, (size_t)count, sizeof *group.slots);
+    status = status == CLF_OK ? clf__allocate(&group.first, (size_t)count + 1, sizeof *group.first) : status;
+    status = status == CLF_OK ? clf__allocate(&group.encodings, (size_t)count, sizeof(struct clf__encoding *))
+                              : status;
+    for (enum entry entry = ENCODES; entry < ENTRIES && status == CLF_OK; entry++) {
+        choose_group(&group, windows, count, entry);
+        status = add_group(windows, &group, entry);
+    }
+    clf__free(group.slots);
+    clf__free(group.first);
+    clf__free(group.encodings);
+    return status;
+}
+
 clf_status clf__windows_add(struct clf__lane *lane, int count)
 {
     double start = clf__seconds();
     struct clf__windows *windows = &lane->windows;
-    struct clf__tensor frames = clf__session_frames(windows->session);
     for (int i = 0; i < count; i++) {
         int slot = windows->chosen_slots[i];
         int is_reserved = clf__session_reserve(windows->session, slot, CLF__WINDOW_FRAMES);
-        assert(is_reserved); /* windows have the same length, so that free rows are never too few */
+        assert(is_reserved); /* slots have the same size, so that free rows are never too few */
         (void)is_reserved;
         windows->units[slot] = windows->chosen[i];
         windows->units[slot]->window->failure = (struct clf__failure){.status = CLF_OK};
     }
     windows->searched += count;
-    for (int i = 0; i < count; i++) {
-        const struct clf__window *window = windows->chosen[i]->window;
-        CLF__TRY(window->kind->load(window->context, windows->maker,
-                                    clf__tensor_rows(frames, i * CLF__WINDOW_FRAMES, CLF__WINDOW_FRAMES)));
-    }
-    CLF__TRY(encode(windows, count));
+    CLF__TRY(add_groups(windows, count));
     for (int i = 0; i < count; i++) {
         int slot = windows->chosen_slots[i];
-        CLF__TRY(keep_failure(windows->units[slot], begin(windows, slot)));
+        int is_searched = windows->units[slot]->window->kind->begin != NULL;
+        CLF__TRY(is_searched ? keep_failure(windows->units[slot], begin(windows, slot)) : CLF_OK);
     }
     lane->times.batches++;
     lane->times.source_tokens += (int64_t)count * CLF__WINDOW_FRAMES;
@@ -235,12 +305,14 @@ static clf_status go_on(int *is_done, struct clf__lane *lane, int slot)
     const struct clf__windows *windows = &lane->windows;
     const struct clf__window *window = windows->units[slot]->window;
     const struct clf__window_place place = {windows->session, slot};
-    struct clf__whisper_result result = clf__whisper_result(windows->whisper, slot);
-    int again = 0;
-    lane->times.target_tokens += result.count;
-    CLF__TRY(window->kind->end(window->context, &again, &result));
-    if (again) {
-        return begin(windows, slot);
+    if (window->kind->begin != NULL) {
+        struct clf__whisper_result result = clf__whisper_result(windows->whisper, slot);
+        int again = 0;
+        lane->times.target_tokens += result.count;
+        CLF__TRY(window->kind->end(window->context, &again, &result));
+        if (again) {
+            return begin(windows, slot);
+        }
     }
     *is_done = 1;
     return window->kind->leave != NULL ? window->kind->leave(window->context, &place) : CLF_OK;

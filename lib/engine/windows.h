@@ -34,16 +34,16 @@ struct clf__window_place {
 struct clf__window_kind {
     /* Runs at once, outside the searches. Then the other functions are not called. */
     clf_status (*task)(void *context, struct clf__window_maker *maker);
-    /* Computes the frames (CLF__WINDOW_FRAMES, bands) of the window. */
+    /* Computes the frames (frames of the window, bands). NULL: the window was encoded before. */
     clf_status (*load)(void *context, struct clf__window_maker *maker, struct clf__tensor frames);
     /* Begins an attempt to decode the encoded window. The rules and the prompt must not change until `end`
-     * has returned. */
+     * has returned. NULL: the window is not decoded, and `leave` follows. */
     clf_status (*begin)(void *context, const struct clf__whisper_rules **rules,
                         const struct clf__ids **prompt);
     /* Reads the result of an attempt; sets *again if another attempt follows. */
     clf_status (*end)(void *context, int *again, const struct clf__whisper_result *result);
-    /* Called after the last attempt, before the window leaves its slot; may be NULL. It must not run decoding
-     * steps, which would end the searches of other windows. */
+    /* Called after the last attempt, if there is one, before the window leaves its slot; may be NULL. It must
+     * not run decoding steps, which would end the searches of other windows. */
     clf_status (*leave)(void *context, const struct clf__window_place *place);
 };
 
@@ -52,6 +52,9 @@ struct clf__window {
     const struct clf__window_kind *kind;
     const struct clf__window_capacity *capacity;
     void *context; /* first argument of the functions */
+    int frames;    /* 0: CLF__WINDOW_FRAMES */
+    /* Not NULL: a window with `load` is encoded into it and then leaves; another one is read from it. */
+    struct clf__encoding *encoding;
     struct clf__failure failure;
 };
 

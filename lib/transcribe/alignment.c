@@ -7,8 +7,7 @@
 #include "base/memory.h"
 
 enum {
-    REACH = 3, /* median filter: neighbours on either side */
-    WIDTH = 2 * REACH + 1,
+    WIDTH = 2 * CLF__MEDIAN_REACH + 1,
     BLOCK = 64, /* columns normalised at a time */
 };
 
@@ -60,7 +59,7 @@ static void order(float *low, float *high)
 }
 
 /* Returns the median of seven values by a partial sorting network. */
-static float median(const float *values)
+static float median_of_seven(const float *values)
 {
     static const unsigned char network[][2] = {{0, 5}, {0, 3}, {1, 6}, {2, 4}, {0, 1}, {3, 5}, {2, 6},
                                                {2, 3}, {3, 6}, {4, 5}, {1, 4}, {1, 3}, {3, 4}};
@@ -69,7 +68,21 @@ static float median(const float *values)
     for (size_t i = 0; i < sizeof network / sizeof *network; i++) {
         order(&own[network[i][0]], &own[network[i][1]]);
     }
-    return own[REACH];
+    return own[CLF__MEDIAN_REACH];
+}
+
+/* Returns the median of an odd number of values, which it sorts. */
+static float median(float *values, int count)
+{
+    for (int i = 1; i < count; i++) {
+        float value = values[i];
+        int at = i;
+        for (; at > 0 && values[at - 1] > value; at--) {
+            values[at] = values[at - 1];
+        }
+        values[at] = value;
+    }
+    return values[count / 2];
 }
 
 /* Returns index c, reflected at either edge of `columns`. */
@@ -79,38 +92,44 @@ static int mirror(int c, int columns)
     return from < columns ? from : 2 * (columns - 1) - from;
 }
 
-/* Adds the median-filtered values of a row. */
-static void add_medians(float *sum, const float *row, int columns)
+/* Adds the median-filtered values of a row. scratch: (2 * reach + 1) */
+static void add_medians(float *sum, const float *row, int columns, int reach, float *scratch)
 {
+    int width = 2 * reach + 1;
     for (int c = 0; c < columns; c++) {
-        float edge[WIDTH];
-        const float *values = row + c - REACH;
-        if (c < REACH || c + REACH >= columns) {
-            for (int i = 0; i < WIDTH; i++) {
-                edge[i] = row[mirror(c - REACH + i, columns)];
-            }
-            values = edge;
+        if (width == WIDTH && c >= reach && c + reach < columns) {
+            sum[c] += median_of_seven(row + c - reach);
+            continue;
         }
-        sum[c] += median(values);
+        for (int i = 0; i < width; i++) {
+            scratch[i] = row[mirror(c - reach + i, columns)];
+        }
+        sum[c] += median(scratch, width);
     }
 }
 
-void clf__alignment_add_head(float *sum, float *weights, int rows, int stride, int columns)
+clf_status clf__alignment_add_head(float *sum, float *weights, int rows, int stride, int columns, int reach)
 {
+    float *scratch = NULL;
+    if (columns > reach) {
+        CLF__TRY(clf__allocate(&scratch, 2 * (size_t)reach + 1, sizeof *scratch));
+    }
     cut_rows(weights, rows, stride, columns);
     for (int c = 0; c < columns; c += BLOCK) {
         normalise(weights + c, rows, stride, columns - c < BLOCK ? columns - c : BLOCK);
     }
     for (int r = 0; r < rows; r++) {
         float *row = weights + (size_t)r * (size_t)stride, *into = sum + (size_t)r * (size_t)columns;
-        if (columns > REACH) {
-            add_medians(into, row, columns);
+        if (columns > reach) {
+            add_medians(into, row, columns, reach, scratch);
             continue;
         }
         for (int c = 0; c < columns; c++) {
             into[c] += row[c];
         }
     }
+    clf__free(scratch);
+    return CLF_OK;
 }
 
 /* The move that led to a cell. */
@@ -135,11 +154,14 @@ static void cost_row(uint8_t *moves, float *costs, const float *before, const fl
 }
 
 /* Traces the path from the last cell to the first. */
-static void trace_back(int *first, const uint8_t *moves, int rows, int columns)
+static void trace_back(int *first, int *last, const uint8_t *moves, int rows, int columns)
 {
     int c = columns - 1;
     for (int r = rows - 1; r >= 0; r--) {
         const uint8_t *row = moves + (size_t)r * (size_t)columns;
+        if (last != NULL) {
+            last[r] = c > 0 ? c : 0;
+        }
         while (c > 0 && (r == 0 || row[c] == NEXT_COLUMN)) {
             c--;
         }
@@ -148,7 +170,7 @@ static void trace_back(int *first, const uint8_t *moves, int rows, int columns)
     }
 }
 
-clf_status clf__alignment_warp(int *first, const float *matrix, int rows, int columns)
+clf_status clf__alignment_warp(int *first, int *last, const float *matrix, int rows, int columns)
 {
     size_t width = (size_t)columns + 1;
     float *costs = NULL;
@@ -163,7 +185,7 @@ clf_status clf__alignment_warp(int *first, const float *matrix, int rows, int co
                  costs + (size_t)(r % 2) * width, matrix + (size_t)r * (size_t)columns, columns);
     }
     if (status == CLF_OK) {
-        trace_back(first, moves, rows, columns);
+        trace_back(first, last, moves, rows, columns);
     }
     clf__free(costs);
     clf__free(moves);

@@ -41,13 +41,13 @@ static void check_alignment(const json_t *one)
         own[i] = (float)number_at(weights, i);
     }
     for (int h = 0; h < heads; h++) {
-        clf__alignment_add_head(sum, own + h * each, rows, stride, columns);
+        assert_ok(clf__alignment_add_head(sum, own + h * each, rows, stride, columns, CLF__MEDIAN_REACH));
     }
     for (int i = 0; i < rows * columns; i++) {
         sum[i] /= (float)heads;
         assert_true(fabs((double)sum[i] - number_at(matrix, i)) < 1e-4);
     }
-    assert_ok(clf__alignment_warp(first, sum, rows, columns));
+    assert_ok(clf__alignment_warp(first, NULL, sum, rows, columns));
     for (int r = 0; r < rows; r++) {
         assert_int_equal(first[r], number_at(json_object_get(one, "first"), r));
     }
@@ -70,12 +70,12 @@ static void test_nothing_seen(void **state)
     (void)state;
     float weights[] = {0, 0, 0, 0, 0, 0}, sum[6] = {0};
     int first[3] = {7, 7, 7};
-    clf__alignment_add_head(sum, weights, 3, 2, 2);
+    assert_ok(clf__alignment_add_head(sum, weights, 3, 2, 2, CLF__MEDIAN_REACH));
     assert_true(sum[0] == 0.0F && sum[5] == 0.0F);
-    assert_ok(clf__alignment_warp(first, sum, 3, 2));
+    assert_ok(clf__alignment_warp(first, NULL, sum, 3, 2));
     assert_true(first[0] == 0 && first[1] <= 1 && first[2] <= 1);
-    clf__alignment_add_head(sum, weights, 3, 2, 0);
-    assert_ok(clf__alignment_warp(first, sum, 3, 0));
+    assert_ok(clf__alignment_add_head(sum, weights, 3, 2, 0, CLF__MEDIAN_REACH));
+    assert_ok(clf__alignment_warp(first, NULL, sum, 3, 0));
     assert_true(first[0] == 0 && first[1] == 0 && first[2] == 0);
 }
 

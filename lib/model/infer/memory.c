@@ -47,6 +47,11 @@ void clf__session_shorten(struct clf__session *session, int slot, int rows)
     session->slots[slot].length = rows;
 }
 
+int clf__session_slot_rows(const struct clf__session *session, int slot)
+{
+    return session->slots[slot].length;
+}
+
 void clf__session_release(struct clf__session *session, int slot)
 {
     int at = 0;

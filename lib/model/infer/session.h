@@ -91,6 +91,8 @@ clf_status clf__session_load(struct clf__session *session, struct clf__encoding 
 int clf__session_reserve(struct clf__session *session, int slot, int length);
 /* Makes a slot reserved for a longer source hold a source with this number of encoder rows. */
 void clf__session_shorten(struct clf__session *session, int slot, int rows);
+/* Returns the number of encoder rows of the source in a slot. */
+int clf__session_slot_rows(const struct clf__session *session, int slot);
 /* Release a reserved slot, or all slots. */
 void clf__session_release(struct clf__session *session, int slot);
 void clf__session_release_all(struct clf__session *session);

@@ -77,7 +77,8 @@ clf_status clf__store_save(struct clf__store *store, int row, const struct clf__
     const struct clf__session_slot *source = &session->slots[slot];
     assert(row + source->length <= store->rows);
     for (int i = 0; i < store->layer_count; i++) {
-        CLF__TRY(clf__tensor_copy_rows(store->layers[i], row, session->memory[i], source->first, source->length));
+        CLF__TRY(
+            clf__tensor_copy_rows(store->layers[i], row, session->memory[i], source->first, source->length));
     }
     return CLF_OK;
 }
@@ -101,7 +102,8 @@ clf_status clf__store_load(const struct clf__store *store, int row, struct clf__
     assert(row + target->length <= store->rows);
     CLF__TRY(show_rows(session, target));
     for (int i = 0; i < store->layer_count; i++) {
-        CLF__TRY(clf__tensor_copy_rows(session->memory[i], target->first, store->layers[i], row, target->length));
+        CLF__TRY(
+            clf__tensor_copy_rows(session->memory[i], target->first, store->layers[i], row, target->length));
     }
     return CLF_OK;
 }
