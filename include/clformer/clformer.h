@@ -15,9 +15,9 @@
  *   - The other structs that begin with `size` are filled by the library, which writes its own size. Read
  *     them through the pointer and do not copy them. A field exists if it lies within `size`.
  * - All other structs never change, because they are passed in arrays or filled by the program: clf_line,
- *   clf_alignment_link,
- *   clf_translation, clf_hypothesis, clf_score, clf_kernel_time, clf_recipe_key, clf_train_sample,
- *   clf_segment, clf_word, clf_mark, clf_bleu and clf_wer.
+ *   clf_alignment_link, clf_translation, clf_hypothesis, clf_score, clf_kernel_time, clf_recipe_key,
+ *   clf_train_sample, clf_segment, clf_word, clf_mark, clf_ids, clf_window_text, clf_window_result,
+ *   clf_window_alignment, clf_bleu and clf_wer.
  *
  * Parameters: outputs come first. A callback gets `void *payload` as its last parameter, the pointer that the
  * program stored with the callback. `int` has 32 bits.
@@ -44,5 +44,6 @@
 #include <clformer/translator.h>
 #include <clformer/version.h>
 #include <clformer/wer.h>
+#include <clformer/windows.h>
 
 #endif

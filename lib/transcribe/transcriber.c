@@ -2,7 +2,6 @@
 #include <clformer/transcriber.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "audio/vad/silero.h"
@@ -101,24 +100,6 @@ static clf_status check_options(const struct clf_transcribe_options *options)
     return check_clips(options);
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
-    return (left > right) - (left < right);
-}
-
-static void sort_ids(struct clf__ids *ids)
-{
-    int kept = 0;
-    qsort(ids->data, (size_t)ids->count, sizeof *ids->data, compare_ids);
-    for (int i = 0; i < ids->count; i++) {
-        if (kept == 0 || ids->data[i] != ids->data[kept - 1]) {
-            ids->data[kept++] = ids->data[i];
-        }
-    }
-    ids->count = kept;
-}
-
 /* Adds the suppressed ids of the options. */
 static clf_status add_suppressed(struct clf__ids *ids, const struct clf_transcriber *transcriber)
 {
@@ -168,13 +149,13 @@ static clf_status make_bans(struct clf_transcriber *transcriber)
     if (transcriber->options.timestamps) {
         CLF__TRY(clf__ids_append(always, tokens->no_timestamps));
     }
-    sort_ids(always);
+    clf__ids_sort(always);
     for (int i = 0; i < always->count; i++) {
         CLF__TRY(clf__ids_append(first, always->data[i]));
     }
     CLF__TRY(clf__speech_encode(first, tokenizer, " "));
     CLF__TRY(clf__ids_append(first, tokens->end));
-    sort_ids(first);
+    clf__ids_sort(first);
     return CLF_OK;
 }
 

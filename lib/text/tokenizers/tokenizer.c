@@ -1,6 +1,7 @@
 #include "text/tokenizers/tokenizer.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -24,6 +25,24 @@ clf_status clf__ids_append(struct clf__ids *ids, int32_t id)
     CLF__TRY(clf__grow(&ids->data, ids->count, &ids->capacity, sizeof *ids->data));
     ids->data[ids->count++] = id;
     return CLF_OK;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+void clf__ids_sort(struct clf__ids *ids)
+{
+    int kept = 0;
+    qsort(ids->data, (size_t)ids->count, sizeof *ids->data, compare_ids);
+    for (int i = 0; i < ids->count; i++) {
+        if (kept == 0 || ids->data[i] != ids->data[kept - 1]) {
+            ids->data[kept++] = ids->data[i];
+        }
+    }
+    ids->count = kept;
 }
 
 int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer)

@@ -78,6 +78,8 @@ struct clf__ids {
 };
 void clf__ids_free(struct clf__ids *ids);
 clf_status clf__ids_append(struct clf__ids *ids, int32_t id);
+/* Sorts ids in ascending order and removes duplicates. */
+void clf__ids_sort(struct clf__ids *ids);
 
 /* Returns model_max_length of tokenizer_config.json, or 0 if not set. */
 int clf__tokenizer_max_length(const struct clf__tokenizer *tokenizer);

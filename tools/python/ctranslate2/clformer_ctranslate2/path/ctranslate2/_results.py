@@ -1,4 +1,4 @@
-"""Results of a Translator."""
+"""Results of a Translator and of Whisper."""
 
 import threading
 import warnings
@@ -55,6 +55,21 @@ class ScoringResult(Result):
         super().__init__(tokens=tokens, log_probs=log_probs)
 
 
+class WhisperGenerationResult(Result):
+    """sequences, sequences_ids, scores: of each hypothesis, best first; no_speech_prob."""
+
+    def __init__(self, sequences, sequences_ids, scores, no_speech_prob):
+        super().__init__(sequences=sequences, sequences_ids=sequences_ids, scores=scores, logits=[],
+                         no_speech_prob=no_speech_prob)
+
+
+class WhisperAlignmentResult(Result):
+    """alignments: pairs of a token and a position of the encoder; text_token_probs."""
+
+    def __init__(self, alignments, text_token_probs):
+        super().__init__(alignments=alignments, text_token_probs=text_token_probs)
+
+
 class GenerationStepResult(Result):
     """A generated token."""
 
@@ -85,6 +100,10 @@ class AsyncTranslationResult(Future):
 
 
 class AsyncScoringResult(Future):
+    pass
+
+
+class WhisperGenerationResultAsync(Future):
     pass
 
 

@@ -1,5 +1,7 @@
 """StorageView: an array that programs pass to and from a model."""
 
+import threading
+
 import numpy
 
 from ._common import DataType, Device
@@ -9,8 +11,21 @@ _TYPES = {"float32": DataType.float32, "int8": DataType.int8, "int16": DataType.
 _FLOATS = (DataType.float32, DataType.float16, DataType.bfloat16)
 
 
+def is_float(dtype):
+    return dtype in _FLOATS
+
+
+def _convert(values, dtype):
+    """Returns float32 values as an array of another floating-point type."""
+    if dtype is DataType.bfloat16:
+        bits = values.view(numpy.uint32)
+        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(numpy.uint16)
+    return values.astype(dtype.name)
+
+
 class StorageView:
-    """An array in host memory. bfloat16 is stored as the upper halves of float32 numbers."""
+    """An array in host memory, or encoded windows of speech on a device, which move to the host when they are read. bfloat16
+    is stored as the upper halves of float32 numbers."""
 
     def __new__(cls, *args, **kwargs):
         raise TypeError("StorageView has no constructor; use StorageView.from_array()")
@@ -18,8 +33,22 @@ class StorageView:
     @classmethod
     def _make(cls, array, dtype):
         view = object.__new__(cls)
-        view._array, view._dtype = array, dtype
+        view._values, view._dtype, view._windows, view._lock = array, dtype, None, threading.Lock()
         return view
+
+    @classmethod
+    def _of_windows(cls, windows, dtype):
+        view = cls._make(None, dtype)
+        view._windows = windows
+        return view
+
+    @property
+    def _array(self):
+        with self._lock:
+            if self._values is None:
+                self._values = _convert(self._windows.read(), self._dtype)
+                self._windows = None  # a program may write to the array
+            return self._values
 
     @classmethod
     def from_array(cls, array):
@@ -38,7 +67,8 @@ class StorageView:
 
     @property
     def shape(self):
-        return list(self._array.shape)
+        windows = self._windows
+        return list(self._array.shape if windows is None else windows.shape)
 
     @property
     def dtype(self):
@@ -64,14 +94,14 @@ class StorageView:
             return self._make(self._array.copy(), dtype)
         if dtype not in _FLOATS or self._dtype not in _FLOATS:
             raise ValueError(f"to: {self._dtype.name} cannot be converted to {dtype.name}")
+        return self._make(_convert(self._floats(), dtype), dtype)
+
+    def _floats(self):
+        """Returns the values of a floating-point view as float32."""
         values = self._array
         if self._dtype is DataType.bfloat16:
             values = (values.astype(numpy.uint32) << 16).view(numpy.float32)
-        values = values.astype(numpy.float32)
-        if dtype is DataType.bfloat16:
-            bits = values.view(numpy.uint32)
-            return self._make(((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(numpy.uint16), dtype)
-        return self._make(values.astype(dtype.name), dtype)
+        return values.astype(numpy.float32, copy=False)
 
     def to_device(self, device):
         """Returns the view: its memory is the host's on every device."""

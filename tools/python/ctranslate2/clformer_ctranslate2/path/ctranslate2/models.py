@@ -1,10 +1,11 @@
 """Speech models."""
 
 from ._others import Unavailable
+from ._results import WhisperAlignmentResult, WhisperGenerationResult, WhisperGenerationResultAsync
+from ._whisper import Whisper
 
-
-class Whisper(Unavailable):
-    message = "models.Whisper is not available; use clformer.Transcriber"
+__all__ = ["Wav2Vec2", "Wav2Vec2Bert", "Whisper", "WhisperAlignmentResult", "WhisperGenerationResult",
+           "WhisperGenerationResultAsync"]
 
 
 class Wav2Vec2(Unavailable):
