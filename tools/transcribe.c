@@ -167,6 +167,7 @@ static void take_flags(struct job *job)
     options->hotwords = flags->hotwords;
     options->batch = flags->batch >= 0 ? flags->batch : options->batch;
     options->batch_windows = flags->batch_windows >= 0 ? flags->batch_windows : options->batch_windows;
+    options->multilingual = flags->multilingual;
     options->vad = flags->vad;
     options->vad_model = flags->vad_model;
     options->interrupted = recordings_interrupted;

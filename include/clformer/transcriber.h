@@ -130,7 +130,10 @@ struct clf_transcribe_options {
      * to the recording; the other vad options have the names and defaults of faster-whisper. With
      * batch_windows, the parts are made of adjacent speech of up to 30 s in total. Default 0 */
     int vad;
-    int reserved;                       /* 0 */
+    /* 1: the language of each window is detected, for recordings whose language changes; `language` must be
+     * NULL, and the transcript has the language of the first window. Default 0: the language of the first 30
+     * s */
+    int multilingual;
     double vad_threshold;               /* default 0.5: speech begins at this probability of speech */
     double vad_neg_threshold;           /* silence begins below this probability; NaN, the default: 0.15 below
                                            vad_threshold, but at least 0.01 */

@@ -93,8 +93,6 @@ struct clf__room clf__room_before(const struct clf_transcriber *transcriber);
 /* Return the number of temperatures, and the temperature at an index. */
 int clf__temperature_count(const struct clf_transcribe_options *options);
 double clf__temperature(const struct clf_transcribe_options *options, int number);
-/* Returns CLF_BAD_ARGUMENT for a value that is NaN or out of range. */
-clf_status clf__check_range(const char *name, double value, double low, double high);
 /* Returns CLF_BAD_ARGUMENT if the temperatures or related options are invalid. */
 clf_status clf__temperatures_check(const struct clf_transcribe_options *options);
 /* Appends the tokens before the text: the start token and, for a multilingual model, language and task. */
@@ -130,6 +128,14 @@ int clf__segments_keep(const struct clf_segment *segments, int count, const stru
 /* Return 1 if zlib is available, and the ratio of a text's size to its zlib-compressed size, or NaN. */
 int clf__compression_is_known(void);
 double clf__compression_ratio(const char *text, size_t size);
+
+/* Returns CLF_BAD_ARGUMENT for a value that is NaN or out of range. */
+static inline clf_status clf__check_range(const char *name, double value, double low, double high)
+{
+    return value >= low && value <= high
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT, "%s: %g is out of range; use %g to %g", name, value, low, high);
+}
 
 /* Returns CLF_INTERRUPTED if the caller asks to stop. */
 static inline clf_status clf__hooks_go_on(const struct clf_translate_options *hooks)

@@ -1,5 +1,5 @@
-/* The parts of a recording that are decoded: with voice activity detection, speech; with windows side by side,
- * parts of at most 30 s that do not depend on each other. */
+/* The parts of a recording that are decoded: with voice activity detection, speech; with windows side by
+ * side, parts of at most 30 s that do not depend on each other. */
 #ifndef CLF_TRANSCRIBE_PLAN_H
 #define CLF_TRANSCRIBE_PLAN_H
 

@@ -102,10 +102,11 @@ static const struct clf__window_kind decoding = {
 
 void clf__transcription_search(struct clf__transcription *work, struct clf__unit *unit)
 {
+    work->is_detecting = work->is_measured && clf__transcription_needs_language(work);
     work->window = (struct clf__window){
-        .kind = !work->is_measured                        ? &measuring
-                : clf__transcription_needs_language(work) ? &detection
-                                                          : &decoding,
+        .kind = !work->is_measured   ? &measuring
+                : work->is_detecting ? &detection
+                                     : &decoding,
         .capacity = &work->transcriber->capacity,
         .context = work,
     };

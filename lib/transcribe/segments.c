@@ -195,8 +195,8 @@ static clf_status find_words(struct clf__transcription *work, const struct clf__
         counts[i] = ids.count - before;
     }
     if (status == CLF_OK) {
-        status = clf__window_words(&words, work->transcriber, place, work->language, transcript->language,
-                                   ids.data, ids.count, work->size);
+        status = clf__window_words(&words, work->transcriber, place, work->language, work->code, ids.data,
+                                   ids.count, work->size);
     }
     if (status == CLF_OK) {
         const char *prepend = options->prepend_punctuations, *append = options->append_punctuations;

@@ -238,14 +238,15 @@ static clf_status begin_next(struct run *run, struct slot *slot, int *next)
 {
     while (slot->recording == NULL) {
         struct recording *recording = find_current(run);
-        int is_multilingual = run->transcriber->is_multilingual;
+        const struct clf_transcriber *transcriber = run->transcriber;
+        int detects_once = transcriber->is_multilingual && !transcriber->options.multilingual;
         if (recording == NULL && run->opened == run->recordings->count) {
             *next = CLF__NEXT_NONE;
             return CLF_OK;
         }
         if (recording == NULL) {
             CLF__TRY(open_next(run));
-        } else if (recording->begun > 0 && is_multilingual && recording->language < 0) {
+        } else if (recording->begun > 0 && detects_once && recording->language < 0) {
             *next = CLF__NEXT_LATER;
             return CLF_OK;
         } else {
@@ -263,7 +264,8 @@ static clf_status leave(struct slot *slot)
 {
     struct recording *recording = slot->recording;
     CLF__TRY(recording->is_over ? CLF_INTERRUPTED : clf__transcription_leave(&slot->work));
-    recording->language = recording->language < 0 ? slot->work.language : recording->language;
+    int detects_once = !slot->work.transcriber->options.multilingual;
+    recording->language = detects_once ? slot->work.language : recording->language;
     return CLF_OK;
 }
 

@@ -9,7 +9,4 @@ clf_status clf__transcribe_side_by_side(struct clf_transcriber *transcriber,
                                         const struct clf_recordings *recordings,
                                         const struct clf_translate_options *hooks);
 
-/* transcribe.c: opens recording `index`. */
-clf_status clf__recordings_open(struct clf_audio **out, const struct clf_recordings *recordings, int index);
-
 #endif

@@ -24,15 +24,6 @@ struct run {
 /* The transcriber whose callbacks run on this thread. */
 static _Thread_local const struct clf_transcriber *caller;
 
-clf_status clf__recordings_open(struct clf_audio **out, const struct clf_recordings *recordings, int index)
-{
-    *out = NULL;
-    CLF__TRY(recordings->open(out, index, recordings->payload));
-    return *out != NULL ? CLF_OK
-                        : clf__fail(CLF_BAD_ARGUMENT,
-                                    "recording %d: the callback `open` returned no recording", index);
-}
-
 /* Finishes a recording that has failed or is complete. */
 static void put_away(struct run *run, struct clf__transcription *work, clf_status status)
 {

@@ -44,14 +44,6 @@ void clf_transcribe_options_init_sized(struct clf_transcribe_options *options, s
     clf__options_init(options, size, &defaults);
 }
 
-/* Tests !(value >= low) so that NaN is out of range. */
-clf_status clf__check_range(const char *name, double value, double low, double high)
-{
-    return value >= low && value <= high
-               ? CLF_OK
-               : clf__fail(CLF_BAD_ARGUMENT, "%s: %g is out of range; use %g to %g", name, value, low, high);
-}
-
 static clf_status check_clips(const struct clf_transcribe_options *options)
 {
     if (options->clip_count < 0 || (options->clips == NULL && options->clip_count > 0)) {
@@ -208,14 +200,24 @@ static clf_status choose_language(struct clf_transcriber *transcriber)
     transcriber->language = -1;
     if (!transcriber->is_multilingual) {
         int is_english = language == NULL || (code != NULL && strcmp(code, "en") == 0);
-        if (!is_english || transcriber->options.translate) {
+        int detects = transcriber->options.multilingual;
+        if (!is_english || transcriber->options.translate || detects) {
             return clf__fail(CLF_BAD_ARGUMENT,
                              transcriber->options.translate
                                  ? "%s: this model is English-only and cannot translate; remove the task"
+                             : detects
+                                 ? "%s: this model is English-only; turn the detection of the language of "
+                                   "each window off"
                                  : "%s: this model is English-only; remove the language or use en",
                              transcriber->model->folder);
         }
         return CLF_OK;
+    }
+    if (language != NULL && transcriber->options.multilingual) {
+        return clf__fail(CLF_BAD_ARGUMENT,
+                         "language %s: has no effect if the language of each window is "
+                         "detected; remove one of them",
+                         language);
     }
     if (language != NULL) { /* a model may have languages that openai/whisper lacks */
         transcriber->language = clf__speech_language_id(&transcriber->tokens, transcriber->model->tokenizer,

@@ -5,12 +5,13 @@
 #include "base/minmax.h"
 #include "transcribe/transcription.h"
 
-double clf__transcription_time(const struct clf__transcription *work, double seconds, int is_end)
+clf_status clf__recordings_open(struct clf_audio **out, const struct clf_recordings *recordings, int index)
 {
-    return work->span_count > 0
-               ? clf__spans_time(work->spans, clf__spans_find(work->spans, work->span_count, seconds, is_end),
-                                 seconds)
-               : seconds;
+    *out = NULL;
+    CLF__TRY(recordings->open(out, index, recordings->payload));
+    return *out != NULL ? CLF_OK
+                        : clf__fail(CLF_BAD_ARGUMENT,
+                                    "recording %d: the callback `open` returned no recording", index);
 }
 
 clf_status clf__transcription_fail(const struct clf__transcription *work, clf_status status)
@@ -29,14 +30,22 @@ static clf_status fail_window(const struct clf__transcription *work)
     return clf__transcription_fail(work, status);
 }
 
-/* The language is known: starts the transcript. */
+/* The language is known. The first one starts the transcript; if the first window is elsewhere than the 30 s
+ * of the first detection, its own language may differ. */
 static clf_status settle_language(struct clf__transcription *work)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
+    const struct clf_transcribe_options *options = &transcriber->options;
+    clf__free(work->code);
+    work->code = NULL;
     CLF__TRY(transcriber->is_multilingual
-                 ? clf__speech_language_code(&work->transcript->language, transcriber->model->tokenizer,
-                                             work->language)
-                 : clf__copy_string(&work->transcript->language, "en"));
+                 ? clf__speech_language_code(&work->code, transcriber->model->tokenizer, work->language)
+                 : clf__copy_string(&work->code, "en"));
+    if (work->transcript->language != NULL) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf__copy_string(&work->transcript->language, work->code));
+    work->language = options->multilingual && options->clip_count > 0 ? -1 : work->language;
     for (int i = 0; i < transcriber->prompt.count; i++) {
         CLF__TRY(clf__ids_append(&work->said, transcriber->prompt.data[i]));
     }
@@ -54,7 +63,7 @@ clf_status clf__transcription_leave(struct clf__transcription *work)
         work->seek += CLF__WINDOW_FRAMES;
         return CLF_OK;
     }
-    if (work->transcript->language == NULL) {
+    if (work->is_detecting) {
         return settle_language(work);
     }
     if (work->decoded.has_failed) {
@@ -65,6 +74,7 @@ clf_status clf__transcription_leave(struct clf__transcription *work)
     } else {
         CLF__TRY(clf__transcription_publish(work));
     }
+    work->language = work->transcriber->options.multilingual ? -1 : work->language;
     if (work->seek <= begun) { /* a timestamp pair at 0.00 would repeat the same window forever */
         work->seek = begun + work->size;
     }
@@ -105,7 +115,8 @@ clf_status clf__transcription_next(struct clf__transcription *work, int *has_win
         work->seek = 0;
         CLF__TRY(clf__audio_windows_end_measure(&work->windows));
     }
-    int needs_language = clf__transcription_needs_language(work);
+    /* The language of the recording is detected before its clips. */
+    int needs_language = clf__transcription_needs_language(work) && work->transcript->language == NULL;
     if (!needs_language && work->transcript->language == NULL) {
         CLF__TRY(settle_language(work));
     }
@@ -147,6 +158,8 @@ void clf__transcription_clear(struct clf__transcription *work)
 {
     clf__ids_free(&work->said);
     clf__ids_free(&work->attempt.prompt);
+    clf__free(work->code);
+    work->code = NULL;
     clf_transcript_free(work->transcript);
     work->transcript = NULL;
     clf_audio_free(work->joined);

@@ -22,6 +22,8 @@ struct clf__transcription {
     int forgotten;                     /* number of tokens at the start that are no longer part of prompts */
     int capacity;                      /* allocated segments */
     int32_t language;                  /* -1: not detected yet */
+    char *code;                        /* its code */
+    int is_detecting;                  /* the search of the window is for its language */
     double *probability; /* receives the probability of the detected language; NULL: not needed */
     double spoken;       /* end of the last words, in seconds */
     int clip;            /* index of the next clip */
@@ -40,6 +42,8 @@ struct clf__transcription {
 
 /* transcription.c */
 
+/* Opens recording `index`. */
+clf_status clf__recordings_open(struct clf_audio **out, const struct clf_recordings *recordings, int index);
 /* Begins a recording; if it consists of spans, the caller sets `name`, `spans` and `frames` afterwards. The
  * caller frees the transcription, also after a failure. */
 clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_audio *audio);
@@ -55,7 +59,14 @@ clf_status clf__transcription_end(struct clf__transcription *work, struct clf_tr
 
 /* Returns the time in the recording, in seconds, of a time in its spans. is_end: it is the end of something.
  */
-double clf__transcription_time(const struct clf__transcription *work, double seconds, int is_end);
+static inline double clf__transcription_time(const struct clf__transcription *work, double seconds,
+                                             int is_end)
+{
+    return work->span_count > 0
+               ? clf__spans_time(work->spans, clf__spans_find(work->spans, work->span_count, seconds, is_end),
+                                 seconds)
+               : seconds;
+}
 /* Prepends the name and the time of the window to the message of a failure. */
 clf_status clf__transcription_fail(const struct clf__transcription *work, clf_status status);
 

@@ -62,6 +62,11 @@ static void test_flags(void **state)
     refuse_call(TRANSLATE "-s fr", "this model has no source language setting; remove --source-language");
     refuse_call("transcribe -m x --format subtitles a.wav", "--format: must be text|srt|vtt|tsv|json|all");
     refuse_call("transcribe -m x --format SRT", "transcribe requires"); /* letters of either case */
+    refuse_call("transcribe -m x --vad-threshold 0.3 a.wav",
+                "flags that begin with --vad- require --vad; add it");
+    refuse_call("transcribe -m x --batch-windows 0 a.wav", "--batch-windows: must be at least 1; remove it");
+    refuse_call("transcribe -m x --batch 2 --batch-windows 2 a.wav",
+                "--batch: has no effect with --batch-windows");
     refuse_call(TRANSLATE "--precison int8", "did you mean --precision?");
     refuse_call(TRANSLATE "-beam 3", "-beam: unknown flag of translate; did you mean --beam?");
     refuse_call(TRANSLATE "--bacth-tokens=3",

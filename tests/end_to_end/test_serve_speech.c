@@ -331,6 +331,8 @@ static void test_asr(void **state)
     post_samples("/asr?encode=off&output=srt", "audio_file", 1);
     assert_string_equal(last.body, "");
     assert_int_equal(last.status, 200);
+    post_samples("/asr?encode=0&output=json&vad_filter=true", "audio_file", size);
+    assert_string_equal(last.body, transcript(transcribe("--vad"), "json"));
     post_samples("/asr", "audio_file", size); /* not an audio format */
     assert_int_equal(last.status, 0);
     post_samples("/asr?encode=0&language=xx", "audio_file", size);

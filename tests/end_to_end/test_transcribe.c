@@ -64,6 +64,31 @@ static void test_folders(void **state)
     assert_true(clf__file_exists(process_format("%s/made/deep/sound.txt", folder)));
 }
 
+/* Noise is not speech, by the built-in detector; a network of random weights may be of another opinion. The
+ * number of windows side by side does not change the transcript. */
+static void test_windows(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder(), *texts[2];
+    struct process_result result = run_clformer(NULL, call(folder, "--format json --language pt --vad"));
+    assert_output(result, "{\"text\": \"\", \"segments\": [], \"language\": \"pt\"}\n");
+    for (int i = 0; i < 2; i++) {
+        const char *flags =
+            process_format("--format json --no-speech-threshold none --batch-windows %d", 1 + 2 * i);
+        result = run_clformer(NULL, call(folder, flags));
+        assert_int_equal(result.status, 0);
+        texts[i] = result.output;
+    }
+    assert_string_equal(texts[0], texts[1]);
+    assert_non_null(strstr(texts[0], "\"seek\": 0"));
+    const char *flags =
+        process_format("--vad --vad-threshold 0 --vad-model %s", support_fixture("audio/vad/sequence.onnx"));
+    result = run_clformer(NULL, call(folder, flags));
+    assert_int_equal(result.status, 0);
+    result = run_clformer(NULL, call(folder, "--vad --vad-model none.onnx"));
+    assert_refused(result, 1, "clformer: none.onnx: cannot be opened");
+}
+
 /* Text for a speech model, and vice versa: the message names the right verb. */
 static void test_the_other_verb(void **state)
 {
@@ -89,6 +114,7 @@ int main(void)
         cmocka_unit_test_teardown(test_full_disk, support_teardown),
         cmocka_unit_test_teardown(test_interrupt, support_teardown),
         cmocka_unit_test_teardown(test_folders, support_teardown),
+        cmocka_unit_test_teardown(test_windows, support_teardown),
         cmocka_unit_test_teardown(test_the_other_verb, support_teardown),
         cmocka_unit_test_teardown(test_output_is_a_file, support_teardown),
     };

@@ -15,7 +15,7 @@
 /* The parameters of a request, from its query string. */
 struct parameters {
     int is_raw; /* encode=false: the recording has 16-bit samples at 16 kHz, without a header */
-    int has_words;
+    int has_words, vad;
     const char *output;
     clf_transcript_format format;
 };
@@ -117,7 +117,7 @@ static int read_parameters(struct parameters *parameters, const struct speech_re
     parameters->has_words = read_switch(details, request, "word_timestamps", 0);
     parameters->output = output != NULL ? output : "txt";
     parameters->format = format_of(parameters->output);
-    read_switch(details, request, "vad_filter", 0);
+    parameters->vad = read_switch(details, request, "vad_filter", 0);
     read_switch(details, request, "diarize", 0);
     check_count(details, request, "min_speakers");
     check_count(details, request, "max_speakers");
@@ -189,13 +189,15 @@ static struct answer answer_file(const struct parameters *parameters, const stru
 
 /* Sets the options of a transcription; returns 0 for values that pass FastAPI's validation but are
  * invalid. */
-static int set_options(struct speech_task *task, const struct speech_request *request, int has_words)
+static int set_options(struct speech_task *task, const struct speech_request *request,
+                       const struct parameters *parameters)
 {
     const char *language = query(request, "language"), *name = query(request, "task");
     const char *prompt = query(request, "initial_prompt"), *code;
     language = language != NULL && *language != '\0' ? language : NULL;
     task->options.translate = name != NULL && strcmp(name, "translate") == 0;
-    task->options.word_timestamps = has_words;
+    task->options.word_timestamps = parameters->has_words;
+    task->options.vad = parameters->vad;
     if (prompt != NULL && *prompt != '\0') {
         if (clf__utf8_valid_prefix(prompt, strlen(prompt)) != strlen(prompt)) {
             return 0;
@@ -229,7 +231,7 @@ struct answer asr_transcribe(struct service *service, struct speech_request *req
         return answer;
     }
     speech_task_init(&task, service, speech_models_find(service->speech, NULL));
-    if (!set_options(&task, request, parameters.has_words)) {
+    if (!set_options(&task, request, &parameters)) {
         return (struct answer){.status = 400, .closes = 1};
     }
     if (parameters.is_raw && even_out(request->upload) == 0) {

@@ -95,8 +95,8 @@ struct flags {
     const char *language, *initial_prompt, *prefix, *clips, *temperatures, *hotwords, *suppressed;
     int speech_task, timestamps, format, conditions, raw_rate, best_of, batch;
     const char *prepend_punctuations, *append_punctuations;
-    int word_timestamps, carry_initial_prompt, vad, vad_min_speech, vad_min_silence, vad_speech_pad,
-        batch_windows;
+    int word_timestamps, carry_initial_prompt, multilingual, vad, vad_min_speech, vad_min_silence,
+        vad_speech_pad, batch_windows;
     const char *vad_model;
     struct clf_transcript_options subtitles; /* the caller sets its size */
     double patience, max_initial_timestamp, no_speech_threshold, log_probability_threshold,

@@ -29,6 +29,8 @@ const struct flag flag_table[] = {
      "headers)"},
     {"language", 'l', TAKES_SPEECH, FLAG_TEXT, FIELD(language), "CODE",
      "spoken language, as a code such as en or by its English name (detected from the first 30 s)"},
+    {"multilingual", 0, TAKES_SPEECH, FLAG_SWITCH, FIELD(multilingual), NULL,
+     "detect the language of each window, for recordings whose language changes (one language)"},
     {"task", 0, TAKES_SPEECH, FLAG_CHOICE, FIELD(speech_task), "transcribe|translate",
      "translate: translate the speech into English (transcribe)"},
     {"timestamps", 0, TAKES_SPEECH, FLAG_CHOICE, FIELD(timestamps), "none|segment|word",

@@ -98,7 +98,8 @@ class TranslateOptions(TypedDict, total=False):
 class TranscribeOptions(TypedDict, total=False):
     """Options of `clformer transcribe`; a missing option is that of openai/whisper's command.
 
-    Task: language (code or English name; None: detected from the first 30 s), task ("transcribe", or "translate" into
+    Task: language (code or English name; None: detected from the first 30 s), multilingual (detect the language of each
+    window), task ("transcribe", or "translate" into
     English), clip (start, end, start, end, ... in seconds: only these parts), timestamps ("none", "segment" or "word"),
     word_timestamps, prepend_punctuations, append_punctuations, hallucination_silence_threshold (seconds; with word
     timestamps, segments that look like hallucinations between longer silences are removed).
@@ -122,6 +123,7 @@ class TranscribeOptions(TypedDict, total=False):
     """
 
     language: Union[str, None]
+    multilingual: bool
     task: str
     timestamps: str
     word_timestamps: bool
