@@ -4,7 +4,7 @@ import os
 import sys
 
 from . import _drivers
-from .command import COMMAND
+from ._library import COMMAND
 
 
 def main() -> None:

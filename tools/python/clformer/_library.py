@@ -7,7 +7,9 @@ import ctypes
 import errno
 import logging
 import os
+import sys
 import threading
+from ctypes.util import find_library
 from pathlib import Path
 from typing import Any, Callable, List, Optional, TypeVar, Union
 
@@ -19,9 +21,12 @@ T = TypeVar("T")
 
 # An editable installation has two folders: the sources, and the folder of the built files.
 FOLDER: Path = next((path for path in map(Path, __path__) if (path / "lib").exists()), Path(__file__).parent)
+# python3-clformer of Debian has no copies of the library and of the command; it uses those of the system.
+IS_BUNDLED: bool = (FOLDER / "bin" / "clformer").exists()
+COMMAND: str = str(FOLDER / "bin" / "clformer") if IS_BUNDLED else os.path.join(sys.base_prefix, "bin", "clformer")
 _drivers.find()
-os.environ.setdefault("CLFORMER_PROBE", str(FOLDER / "bin" / "clformer"))  # tries matrix instructions in a child process
-lib = _c.load(str(FOLDER / "lib" / "libclformer.so"))
+os.environ.setdefault("CLFORMER_PROBE", COMMAND)  # tries matrix instructions in a child process
+lib = _c.load(str(FOLDER / "lib" / "libclformer.so") if IS_BUNDLED else find_library("clformer") or "libclformer.so")
 logger = logging.getLogger("clformer")
 _NAMES = {value: name for name, value in _c.clf_status.items()}
 

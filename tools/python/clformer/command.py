@@ -9,10 +9,9 @@ import threading
 import weakref
 from typing import IO, Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._library import FOLDER, PathLike, logger
+from ._library import COMMAND, PathLike, logger
 from .errors import CommandError
 
-COMMAND = str(FOLDER / "bin" / "clformer")
 Value = Union[str, int, float, bool, "os.PathLike[str]", None]
 
 
