@@ -155,15 +155,25 @@ const struct clf_document_segment *clf_document_segment_at(const struct clf_docu
     return index >= 0 && index < document->segments.count ? &document->segments.items[index].shown : NULL;
 }
 
-/* Copies a translation without surrounding white space and with spaces in the place of line breaks. */
-static clf_status copy_line(char **out, size_t *out_size, const char *text, size_t size)
+static int is_text_of(const struct clf__segment *segment, const char *text, size_t size)
 {
-    struct clf__part part = clf__part_trim(text, 0, size);
+    return size == segment->shown.text_size && memcmp(text, segment->text, size) == 0;
+}
+
+/* Returns the part of a translation without surrounding white space; all of it if it is the text of the
+ * segment. */
+static struct clf__part part_of(const struct clf__segment *segment, const char *text, size_t size)
+{
+    return is_text_of(segment, text, size) ? (struct clf__part){0, size} : clf__part_trim(text, 0, size);
+}
+
+/* Copies a part of a translation with spaces in the place of line breaks. */
+static clf_status copy_line(char **out, const char *text, struct clf__part part)
+{
     CLF__TRY(clf__copy_bytes(out, text + part.start, part.size));
     for (size_t i = 0; i < part.size; i++) {
         (*out)[i] = (char)((*out)[i] == '\n' || (*out)[i] == '\r' ? ' ' : (*out)[i]);
     }
-    *out_size = part.size;
     return CLF_OK;
 }
 
@@ -205,13 +215,12 @@ static clf_status shift_links(struct clf_alignment_link **out, int *count,
     return CLF_OK;
 }
 
-static clf_status set_line(struct clf__segment *segment, const char *text, const char *line, size_t size,
+static clf_status set_line(struct clf__segment *segment, const char *line, size_t size, size_t removed,
                            const struct clf__markup_pair *given)
 {
     struct clf_alignment_link *links = NULL;
     struct clf_mark *moved = NULL;
     struct clf__markup_pair pair = {segment->text, line, segment->shown.text_size, size, NULL, 0};
-    size_t removed = clf__part_trim(text, 0, given->text_size).start;
     clf_status status = shift_links(&links, &pair.link_count, given, removed, size);
     pair.links = links;
     if (status == CLF_OK) {
@@ -243,9 +252,9 @@ clf_status clf_document_set(struct clf_document *document, int index, const char
                                            size,          links, links != NULL ? link_count : 0};
     CLF__TRY(check_links(&given));
     char *line;
-    size_t line_size;
-    CLF__TRY(copy_line(&line, &line_size, text, size));
-    clf_status status = set_line(segment, text, line, line_size, &given);
+    struct clf__part part = part_of(segment, text, size);
+    CLF__TRY(copy_line(&line, text, part));
+    clf_status status = set_line(segment, line, part.size, part.start, &given);
     clf__free(line);
     return status;
 }

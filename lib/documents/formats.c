@@ -5,12 +5,11 @@
 #include "documents/format.h"
 
 static const struct clf__format *const formats[] = {
-    &clf__format_text,
-    &clf__format_srt,
-    &clf__format_vtt,
+    &clf__format_text, &clf__format_srt, &clf__format_vtt,
 #ifdef CLF_HAS_GUMBO
     &clf__format_html,
 #endif
+    &clf__format_json,
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 

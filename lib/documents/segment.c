@@ -112,17 +112,32 @@ static void add_tag(const struct part *part, size_t start, size_t end)
     part->writer->add_tag(part->writer->user, part->writer->bytes + start, end - start);
 }
 
-/* Writes a mark without content, with the spaces around it that the text had. */
-static void write_empty(const struct part *part, const struct clf__tags *tags, size_t at)
+static void add_space(const struct part *part)
 {
-    int before = tags->spaces & CLF__SPACE_BEFORE, after = tags->spaces & CLF__SPACE_AFTER;
-    if (before && at > 0 && !is_space(part->text[at - 1])) {
-        part->writer->add_text(part->writer->user, " ", 1);
+    part->writer->add_text(part->writer->user, " ", 1);
+}
+
+/* Writes the spaces that a mark without content had around it, unless the translation has them. */
+static void space_before(const struct part *part, const struct clf__tags *tags, size_t at)
+{
+    if (tags->spaces & CLF__SPACE_BEFORE && at > 0 && !is_space(part->text[at - 1])) {
+        add_space(part);
     }
-    add_tag(part, tags->start, tags->start_end);
-    add_tag(part, tags->end, tags->end_end);
-    if (before && after && at < part->size && !is_space(part->text[at])) {
-        part->writer->add_text(part->writer->user, " ", 1);
+}
+
+static void space_after(const struct part *part, const struct clf__tags *tags, size_t at)
+{
+    int is_apart = tags->spaces & CLF__SPACE_BEFORE || at == 0;
+    if (is_apart && tags->spaces & CLF__SPACE_AFTER && at < part->size && !is_space(part->text[at])) {
+        add_space(part);
+    }
+}
+
+static void write_text(const struct part *part, size_t start, size_t end)
+{
+    size_t from = start > part->from ? start : part->from, to = end < part->to ? end : part->to;
+    if (from < to) {
+        part->writer->add_text(part->writer->user, part->text + from, to - from);
     }
 }
 
@@ -130,26 +145,28 @@ static int write_event(void *user, enum clf__markup_event event, int mark, size_
 {
     struct part *part = user;
     if (event == CLF__MARKUP_TEXT) {
-        size_t from = start > part->from ? start : part->from, to = end < part->to ? end : part->to;
-        if (from < to) {
-            part->writer->add_text(part->writer->user, part->text + from, to - from);
-        }
+        write_text(part, start, end);
         part->at = end;
         return 1;
     }
     const struct clf__tags *tags = &part->segment->tags[mark];
-    int is_single = tags->end == tags->end_end, is_start = event == CLF__MARKUP_START;
+    int is_start = event == CLF__MARKUP_START;
+    int had_text = part->segment->marks[mark].start < part->segment->marks[mark].end;
     int starts_here =
         part->at >= part->from && (part->at < part->to || (part->at == part->to && part->to == part->size));
     int ends_here = part->marks[mark].start == part->marks[mark].end
                         ? starts_here
                         : part->at > part->from && part->at <= part->to;
-    if (is_start && starts_here && is_single) {
-        write_empty(part, tags, part->marks[mark].start);
-    } else if (is_start && starts_here) {
+    if (is_start && starts_here) {
+        if (!had_text) {
+            space_before(part, tags, part->at);
+        }
         add_tag(part, tags->start, tags->start_end);
-    } else if (!is_start && ends_here && !is_single) {
+    } else if (!is_start && ends_here) {
         add_tag(part, tags->end, tags->end_end);
+        if (!had_text) {
+            space_after(part, tags, part->at);
+        }
     }
     return 1;
 }

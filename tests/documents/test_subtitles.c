@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/memory.h"
 #include "support/documents.h"
 
 #define BOM    "\xef\xbb\xbf"
@@ -48,6 +50,36 @@ static void test_sentences_over_cues(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         document_check_texts("a.srt", cases[i].bytes, cases[i].texts);
+    }
+}
+
+/* The files of openai-whisper. */
+static void test_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"speech/mix.srt",       "speech/mix.vtt",
+                                        "speech/highlight.srt", "speech/highlight.vtt",
+                                        "speech/words42x2.srt", "speech/words42x2.vtt"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *bytes;
+        size_t size;
+        assert_ok(clf__file_read(&bytes, &size, support_fixture(names[i]), 1 << 20));
+        struct clf_document *document = document_open(names[i], bytes);
+        assert_true(clf_document_count(document) > 0);
+        document_translate(document, document_same);
+        assert_string_equal(document_written(document), bytes);
+        document_translate(document, document_shout);
+        const char *written = document_written(document), *arrow = written, *source = bytes;
+        while ((source = strstr(source, " --> ")) != NULL) { /* the times are kept */
+            arrow = strstr(arrow, " --> ");
+            assert_non_null(arrow);
+            assert_memory_equal(arrow - 9, source - 9, 23);
+            arrow++;
+            source++;
+        }
+        assert_null(strstr(arrow, " --> "));
+        clf_document_free(document);
+        clf__free(bytes);
     }
 }
 
@@ -335,6 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_sentences_over_cues, support_teardown),
+        cmocka_unit_test_teardown(test_files, support_teardown),
         cmocka_unit_test_teardown(test_missing_full_stops, support_teardown),
         cmocka_unit_test_teardown(test_structure_stays, support_teardown),
         cmocka_unit_test_teardown(test_division, support_teardown),

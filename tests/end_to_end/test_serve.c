@@ -13,9 +13,9 @@
 #ifdef CLF_HAS_SERVER
 
 #ifdef CLF_HAS_HTML
-#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".html\",\".htm\""
+#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".html\",\".htm\",\".json\""
 #else
-#define FILE_KINDS "\".txt\",\".srt\",\".vtt\""
+#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".json\""
 #endif
 
 static struct http_server shared; /* of most tests */
