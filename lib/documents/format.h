@@ -33,7 +33,7 @@ struct clf__format {
     void (*close)(struct clf_document *document);
 };
 extern const struct clf__format clf__format_text, clf__format_srt, clf__format_vtt, clf__format_html,
-    clf__format_json;
+    clf__format_json, clf__format_po;
 
 /* Returns a format by its index; NULL if there are fewer. */
 const struct clf__format *clf__format_at(int index);

@@ -9,7 +9,7 @@ static const struct clf__format *const formats[] = {
 #ifdef CLF_HAS_GUMBO
     &clf__format_html,
 #endif
-    &clf__format_json,
+    &clf__format_json, &clf__format_po,
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 

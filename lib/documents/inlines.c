@@ -123,7 +123,15 @@ static void trim(struct clf__inlines *inlines)
     }
 }
 
-clf_status clf__inlines_end(struct clf__inlines *inlines, struct clf_document *document, int line)
+void clf__inlines_clear(struct clf__inlines *inlines)
+{
+    inlines->text.size = 0;
+    inlines->count = inlines->depth = 0;
+    inlines->start = inlines->end = 0;
+}
+
+clf_status clf__inlines_end_at(struct clf__inlines *inlines, struct clf_document *document, int line,
+                               size_t start, size_t end)
 {
     clf_status status = inlines->text.status;
     abandon(inlines, 0);
@@ -133,16 +141,19 @@ clf_status clf__inlines_end(struct clf__inlines *inlines, struct clf_document *d
                                              .marks = inlines->marks,
                                              .tags = inlines->tags,
                                              .count = inlines->count,
-                                             .start = inlines->start,
-                                             .end = inlines->end,
+                                             .start = start,
+                                             .end = end,
                                              .line = line};
     if (status == CLF_OK && clf__text_has_letter(segment.text, segment.size)) {
         status = clf__segments_add(&document->segments, &segment);
     }
-    inlines->text.size = 0;
-    inlines->count = inlines->depth = 0;
-    inlines->start = inlines->end = 0;
+    clf__inlines_clear(inlines);
     return status;
+}
+
+clf_status clf__inlines_end(struct clf__inlines *inlines, struct clf_document *document, int line)
+{
+    return clf__inlines_end_at(inlines, document, line, inlines->start, inlines->end);
 }
 
 static int is_name(char byte)

@@ -35,6 +35,11 @@ int clf__inlines_are_full(const struct clf__inlines *inlines);
 /* Adds the segment, unless it has no letters, and empties the text. White space around it is not part of it.
  */
 clf_status clf__inlines_end(struct clf__inlines *inlines, struct clf_document *document, int line);
+/* Like clf__inlines_end(), with the bytes of the document that a translation replaces. */
+clf_status clf__inlines_end_at(struct clf__inlines *inlines, struct clf_document *document, int line,
+                               size_t start, size_t end);
+/* Empties the text without adding it. */
+void clf__inlines_clear(struct clf__inlines *inlines);
 
 /* Reads a placeholder of a program at the start of a text: %s, %1$d, %(name)s, {0}, {name}, {{name}},
  * ${name}. Returns its size; 0: there is none. */

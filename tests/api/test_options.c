@@ -136,6 +136,32 @@ static void test_translator(void **state)
     clf_model_free(translation.model);
 }
 
+struct later_document_options {
+    struct clf_document_options now;
+    int64_t more;
+};
+
+static clf_status open_document(void *user, const void *options)
+{
+    return clf_document_open(user, "a", 1, options);
+}
+
+static void test_document(void **state)
+{
+    (void)state;
+    struct clf_document *document;
+    struct later_document_options options;
+    memset(&options, 0xff, sizeof options);
+    clf_document_options_init_sized(&options.now, sizeof options);
+    assert_int_equal(options.now.size, sizeof options);
+    options.now.format = "text";
+    check_refusals(&(struct call){open_document, &document, &options, sizeof options.now, sizeof options,
+                                  "clf_document_options_init"});
+    assert_null(document);
+    assert_ok(open_document(&document, &options));
+    clf_document_free(document);
+}
+
 static clf_status train(void *user, const void *hooks)
 {
     return clf_train(support_device(CLF_VARIANT_AUTO), user, "/no/such/folder", hooks);
@@ -167,10 +193,8 @@ static void test_train(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device),
-        cmocka_unit_test(test_model),
-        cmocka_unit_test(test_translator),
-        cmocka_unit_test(test_train),
+        cmocka_unit_test(test_device),   cmocka_unit_test(test_model), cmocka_unit_test(test_translator),
+        cmocka_unit_test(test_document), cmocka_unit_test(test_train),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }
