@@ -35,19 +35,17 @@ CLF_API const struct clf_document_format *clf_document_format_at(int index);
 
 /* Options for opening a document; start from clf_document_options_init(). */
 struct clf_document_options {
-    size_t size;        /* size of this struct, see clformer.h */
-    const char *name;   /* file name for the format and for messages; NULL: "document" */
-    const char *format; /* name of the format; NULL: found by the suffix of `name`, else by the content */
+    size_t size;         /* size of this struct, see clformer.h */
+    const char *name;    /* file name for the format and for messages; NULL: "document" */
+    const char *format;  /* name of the format; NULL: found by the suffix of `name`, else by the content */
+    const char *ignored; /* HTML: names of additional elements that are not translated, separated by spaces;
+                            NULL: none */
+    /* Subtitles: characters per second above which a subtitle is counted in a warning; 0: never. */
+    double reading_speed;
     /* Subtitles: columns of a line; a wide character of Chinese, Japanese or Korean takes two. A subtitle has
      * at most two lines, which are longer if the text requires it. 0: one line. */
     int subtitle_width;
-    int ignored_count; /* number of `ignored` */
-    /* Subtitles: characters per second above which a subtitle is counted in a warning; 0: never. */
-    double reading_speed;
-    /* HTML: (ignored_count) names of additional elements that are not translated. */
-    const char *const *ignored;
     int most_segments; /* a document with more segments is refused; 0: no limit */
-    int reserved;
 };
 
 /** Sets the first `size` bytes of options to the defaults: a subtitle width of 42 and a reading speed of 21

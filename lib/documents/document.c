@@ -40,11 +40,9 @@ static clf_status take_options(struct clf_document_options *out, const struct cl
 {
     *out = default_options();
     CLF__TRY(clf__options_take(out, sizeof *out, given, "clf_document_options"));
-    if (out->subtitle_width < 0 || !(out->reading_speed >= 0) || out->ignored_count < 0 ||
-        out->most_segments < 0 || (out->ignored_count > 0 && out->ignored == NULL)) {
-        return clf__fail(CLF_BAD_ARGUMENT,
-                         "the options of a document are invalid: subtitle_width, "
-                         "reading_speed, ignored_count and most_segments must be 0 or more");
+    if (out->subtitle_width < 0 || !(out->reading_speed >= 0) || out->most_segments < 0) {
+        return clf__fail(CLF_BAD_ARGUMENT, "the options of a document are invalid: subtitle_width, "
+                                           "reading_speed and most_segments must be 0 or more");
     }
     return CLF_OK;
 }

@@ -13,9 +13,9 @@
 #ifdef CLF_HAS_SERVER
 
 #ifdef CLF_HAS_HTML
-#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".html\",\".htm\",\".json\""
+#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".html\",\".htm\",\".json\",\".po\",\".pot\""
 #else
-#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".json\""
+#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".json\",\".po\",\".pot\""
 #endif
 
 static struct http_server shared; /* of most tests */

@@ -1,10 +1,13 @@
 #include "serve/documents.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "documents/format.h"
+
+enum { MOST_IGNORED = 64 };
 
 struct documents {
     struct clf_document **items; /* (count) owned */
@@ -64,27 +67,39 @@ static clf_status read_all(struct documents *documents, const json_t *strings,
     return CLF_OK;
 }
 
+/* Returns names separated by spaces, which the caller frees; NULL if out of memory. */
+static char *join_names(const json_t *names)
+{
+    char *joined = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&joined, &size);
+    for (size_t i = 0; file != NULL && i < json_array_size(names) && i < MOST_IGNORED; i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        fprintf(file, "%s ", name != NULL ? name : "");
+    }
+    if (file == NULL || fclose(file) != 0) {
+        free(joined);
+        return NULL;
+    }
+    return joined;
+}
+
 clf_status documents_read(struct documents **out, const json_t *strings, const char *format, size_t most,
                           const json_t *ignored)
 {
     struct documents *documents = *out = calloc(1, sizeof *documents);
-    size_t count = json_array_size(ignored);
-    const char **names = calloc(count + 1, sizeof *names);
+    char *names = join_names(ignored);
     clf_status status = documents != NULL && names != NULL ? CLF_OK : no_memory();
     if (status == CLF_OK) {
         struct clf_document_options options;
         clf_document_options_init(&options);
-        for (size_t i = 0; i < count; i++) {
-            names[i] = json_string_value(json_array_get(ignored, i));
-        }
         options.name = "file"; /* in messages */
         options.format = format;
-        options.most_segments = (int)most;
         options.ignored = names;
-        options.ignored_count = (int)count;
+        options.most_segments = (int)most;
         status = read_all(documents, strings, &options);
     }
-    free((void *)names);
+    free(names);
     if (status != CLF_OK) {
         documents_free(documents);
         *out = NULL;

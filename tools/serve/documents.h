@@ -20,7 +20,8 @@ int documents_has_format(const char *format);
  * @param strings an array of strings: the documents.
  * @param format name of their format.
  * @param most maximum number of texts of all documents, at least 1.
- * @param ignored HTML: an array of the names of additional elements that are not translated, or NULL.
+ * @param ignored HTML: an array of the names of additional elements that are not translated, or
+ * NULL; only the first 64 are used.
  * @return the errors of clf_document_open(): CLF_UNSUPPORTED for more texts. */
 clf_status documents_read(struct documents **out, const json_t *strings, const char *format, size_t most,
                           const json_t *ignored);

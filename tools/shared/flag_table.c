@@ -258,7 +258,7 @@ const struct flag flag_table[] = {
     {"alternatives", 0, TAKES_TEXTS, FLAG_COUNT, FIELD(alternatives), "N",
      "print N translations per line, which continue the prefix with each of the N most probable tokens (0)"},
     {"format", 0, TAKES_DOCUMENTS, FLAG_TEXT, FIELD(document_format), "FORMAT",
-     "format of FILE: text, srt, vtt, html, json (by the suffix, else by the content)"},
+     "format of FILE: text, srt, vtt, html, json, po (by the suffix, else by the content)"},
     {"subtitle-width", 0, TAKES_DOCUMENTS, FLAG_COUNT, FIELD(subtitle_width), "N",
      "columns of a subtitle line; a subtitle has at most two lines; 0: one line (42)"},
     {"reading-speed", 0, TAKES_DOCUMENTS, FLAG_FACTOR, FIELD(reading_speed), "X|none",

@@ -181,26 +181,39 @@ static clf_status read_tokens(struct reader *reader)
     return end_block(reader);
 }
 
+/* Returns the hashes of names that are separated by spaces. */
+static clf_status read_names(unsigned **out, int *count, const char *names)
+{
+    int capacity = 0;
+    *out = NULL;
+    *count = 0;
+    for (const char *at = names; *at != '\0';) {
+        size_t size = strcspn(at, " ");
+        if (size > 0) {
+            CLF__TRY(clf__grow(out, *count, &capacity, sizeof **out));
+            (*out)[(*count)++] = clf__html_hash(at, size);
+        }
+        at += size + strspn(at + size, " ");
+    }
+    return CLF_OK;
+}
+
 static clf_status read_html(struct clf_document *document)
 {
-    const struct clf_document_options *options = &document->options;
+    const char *names = document->options.ignored;
     struct reader *reader;
-    unsigned *ignored;
-    CLF__TRY(clf__allocate(&ignored, (size_t)options->ignored_count, sizeof *ignored));
-    for (int i = 0; i < options->ignored_count; i++) {
-        ignored[i] = clf__html_hash(options->ignored[i], strlen(options->ignored[i]));
-    }
-    clf_status status = clf__allocate(&reader, 1, sizeof *reader);
+    unsigned *ignored = NULL;
+    CLF__TRY(clf__allocate(&reader, 1, sizeof *reader));
+    reader->document = document;
+    reader->bytes = document->bytes;
+    reader->line = 1;
+    clf_status status = read_names(&ignored, &reader->elements.ignored_count, names != NULL ? names : "");
     if (status == CLF_OK) {
-        reader->document = document;
-        reader->bytes = document->bytes;
-        reader->line = 1;
         reader->elements.ignored = ignored;
-        reader->elements.ignored_count = options->ignored_count;
         status = read_tokens(reader);
-        clf__free(reader);
     }
     clf__free(ignored);
+    clf__free(reader);
     return status;
 }
 
