@@ -1,6 +1,8 @@
 """Whisper: encodes windows of speech, and generates, detects languages and aligns over them."""
 
+import json
 import os
+import tempfile
 
 import clformer
 from clformer._windows import Speech
@@ -12,6 +14,7 @@ from ._results import WhisperAlignmentResult, WhisperGenerationResult, WhisperGe
 from ._storage import StorageView, is_float
 
 MOST_FRAMES = 3000
+FILES = ("model.bin", "config.json", "vocabulary.json", "vocabulary.txt")
 
 
 def id_list(values, name):
@@ -25,8 +28,6 @@ def read_vocabulary(folder):
     """Returns the tokens of vocabulary.json or vocabulary.txt."""
     path = os.path.join(folder, "vocabulary.json")
     if os.path.isfile(path):
-        import json
-
         with open(path, encoding="utf-8") as file:
             return json.load(file)
     path = os.path.join(folder, "vocabulary.txt")
@@ -35,6 +36,16 @@ def read_vocabulary(folder):
     with open(path, encoding="utf-8", newline="\n") as file:
         tokens = file.read().split("\n")
     return tokens[:-1] if tokens[-1:] == [""] else tokens
+
+
+def read_kind(folder):
+    """Returns the kind of model in model.bin: after the version, the size of its name and the name with a NUL."""
+    try:
+        with open(os.path.join(folder, "model.bin"), "rb") as file:
+            start = file.read(6)
+            return file.read(start[4] + 256 * start[5])[:-1].decode("utf-8", "replace") if len(start) == 6 else "unknown"
+    except OSError as error:
+        raise RuntimeError(f"{folder}: has no model.bin; pass the folder of a model that CTranslate2 converted") from error
 
 
 class Whisper(Model):
@@ -48,13 +59,18 @@ class Whisper(Model):
                          tensor_parallel)
 
     def _open(self):
-        try:
-            loaded = Speech(self._path, self._selector, self._precision)
-        except (clformer.FileError, clformer.FormatError) as error:
-            raise RuntimeError(str(error)) from error
-        if self._info(loaded).feature_size == 0:
-            loaded.close()
-            raise ValueError(f"{self._path}: is a text model; use ctranslate2.Translator")
+        kind = read_kind(self._path)
+        if kind != "WhisperSpec":
+            raise ValueError(f"{self._path}: is a model of the kind {kind}, not of Whisper; use ctranslate2.Translator")
+        # CTranslate2 reads only these files: tokenizers of the folder are the program's.
+        with tempfile.TemporaryDirectory() as folder:
+            for name in FILES:
+                if os.path.isfile(os.path.join(self._path, name)):
+                    os.symlink(os.path.abspath(os.path.join(self._path, name)), os.path.join(folder, name))
+            try:
+                loaded = Speech(folder, self._selector, self._precision)
+            except (clformer.FileError, clformer.FormatError) as error:
+                raise RuntimeError(str(error).replace(folder, self._path)) from error
         try:
             self._tokens = read_vocabulary(self._path)
         except BaseException:
