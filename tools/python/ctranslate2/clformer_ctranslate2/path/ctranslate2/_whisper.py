@@ -1,5 +1,6 @@
 """Whisper: encodes windows of speech, and generates, detects languages and aligns over them."""
 
+import contextlib
 import json
 import os
 import tempfile
@@ -106,6 +107,17 @@ class Whisper(Model):
         first = self._ids["<|startoftranscript|>"] + 1
         return list(range(first, self._ids["<|notimestamps|>"] - 5))
 
+    @contextlib.contextmanager
+    def _calls(self):
+        """Yields the loaded model; raises the types of exceptions that CTranslate2 raises."""
+        try:
+            with self._use() as loaded:
+                yield loaded
+        except clformer.ArgumentError as error:
+            raise ValueError(str(error)) from error
+        except clformer.TextError as error:
+            raise RuntimeError(str(error)) from error
+
     # ---- Windows ----
 
     def _features(self, view, loaded):
@@ -141,7 +153,7 @@ class Whisper(Model):
     def encode(self, features, to_cpu=False):
         """Encodes features [windows, n_mels, frames]; returns [windows, positions, d_model]."""
         self._check_view(features)
-        with self._use() as loaded:
+        with self._calls() as loaded:
             view = StorageView._of_windows(loaded.encode(self._features(features, loaded)), self._type(loaded))
         if to_cpu:
             view._array  # moves the windows to the host
@@ -192,11 +204,8 @@ class Whisper(Model):
         return run()
 
     def _generate(self, features, prompts, suppressed, first, options, wants_scores):
-        with self._use() as loaded:
-            try:
-                found = loaded.generate(self._encoded(features, loaded), prompts, suppressed, first, **options)
-            except clformer.TextError as error:
-                raise RuntimeError(str(error)) from error
+        with self._calls() as loaded:
+            found = loaded.generate(self._encoded(features, loaded), prompts, suppressed, first, **options)
         return [WhisperGenerationResult([[self._tokens[i] for i in text.ids] for text in one.texts],
                                         [text.ids for text in one.texts],
                                         [text.score for text in one.texts] if wants_scores else [],
@@ -223,7 +232,7 @@ class Whisper(Model):
 
     def detect_language(self, features):
         """Returns for each window the languages and their probabilities, most probable first."""
-        with self._use() as loaded:
+        with self._calls() as loaded:
             if "" not in self._ids:
                 raise RuntimeError("detect_language can only be called on multilingual models")
             ids = self._config.get("lang_ids") or self._languages()
@@ -244,9 +253,6 @@ class Whisper(Model):
                              "pass one for each")
         width = whole(median_filter_width, "median_filter_width", 1)
         start = id_list(start_sequence, "start_sequence")
-        with self._use() as loaded:
-            try:
-                found = loaded.align(self._encoded(features, loaded), start, texts, frames, width)
-            except clformer.TextError as error:
-                raise RuntimeError(str(error)) from error
+        with self._calls() as loaded:
+            found = loaded.align(self._encoded(features, loaded), start, texts, frames, width)
         return [WhisperAlignmentResult(one.path, one.probabilities) for one in found]
