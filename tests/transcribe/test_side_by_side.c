@@ -59,6 +59,7 @@ static struct clf_transcribe_options make_options(int variant)
     options.best_of = 2;
     options.no_speech_threshold = NAN;
     options.log_probability_threshold = variant == 1 ? -4.2 : NAN; /* some windows are decoded again */
+    options.compression_ratio_threshold = NAN;
     options.language = variant == 2 ? "pt" : NULL;
     options.word_timestamps = variant == 2;
     options.initial_prompt = variant == 3 ? "bread" : NULL;
