@@ -48,6 +48,23 @@ def test_every_option(translator):
     assert len(translator.translate_batch(["Merci"], alternatives=3)[0].hypotheses) == 3
 
 
+def test_document(translator):
+    """Documents are translated as by `clformer translate FILE`."""
+    srt = "1\r\n00:00:01,000 --> 00:00:01,200\r\n- Tu viens <i>demain</i> ?\r\n- Non, je suis malade.\r\n".encode()
+    expected = b"1\r\n00:00:01,000 --> 00:00:01,200\r\n- Are you coming <i>tomorrow</i>?\r\n- No, I'm sick.\r\n"
+    with pytest.warns(clformer.LineWarning, match="film.srt: 1 subtitle to be read faster than 21 characters"):
+        assert translator.translate_document(srt, name="film.srt") == expected
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert translator.translate_document(srt, format="srt", reading_speed=0, subtitle_width=0, beam=4) == expected
+    with pytest.raises(clformer.Error, match="the formats are text"):
+        translator.translate_document(srt, name="film.xyz", format="xyz")
+    with pytest.raises(clformer.Error, match="a.srt: line 2: "):
+        translator.translate_document(b"1\n00:00:01,000 -> 00:00:02,000\nOui\n", name="a.srt")
+    with pytest.raises(TypeError, match="must be bytes"):
+        translator.translate_document("Oui", format="text")
+
+
 def test_kinds_of_lists(translator, french):
     expected = [str(x) for x in translator.translate_batch(french[:4])]
 

@@ -8,6 +8,7 @@ import itertools
 import os
 import queue
 import threading
+import warnings
 import weakref
 from collections import deque
 from typing import (
@@ -17,10 +18,10 @@ from typing import (
 
 from . import _c
 from ._engine import Engine, Job, is_library_thread, lines
-from ._library import PathLike, check, lib, run, text
+from ._library import Flag, PathLike, check, encode, field_type, lib, poll_hook, run, text
 from .attention import Attention
-from .errors import ArgumentError
-from .options import TranslateOptions
+from .errors import ArgumentError, LineWarning
+from .options import TranslateOptions, translate_options
 from .results import Score, Translation, score_of, translation_of, warn
 
 if TYPE_CHECKING:
@@ -191,6 +192,56 @@ class Translator:
         finally:
             for _, job in jobs:
                 job.free()
+
+    def translate_document(self, document: bytes, *, name: str = "document", format: Optional[str] = None,
+                           subtitle_width: Optional[int] = None, reading_speed: Optional[float] = None,
+                           **options: "Unpack[TranslateOptions]") -> bytes:
+        """Translates a document and keeps everything that is not text. Returns the bytes of the translated document; a
+        LineWarning counts, for example, subtitles that are too long to read.
+
+        document: bytes of a file: subtitles, HTML, JSON, gettext PO or plain text, in UTF-8.
+        name: file name, whose suffix decides the format; it begins messages.
+        format: "srt", "vtt", "html", "json", "po" or "text"; None: found by the suffix, else by the content.
+        subtitle_width: columns of a line of subtitles; 0: one line; None: 42.
+        reading_speed: characters per second above which a subtitle is counted in a warning; 0: never; None: 21.
+
+        >>> translator.translate_document("Je suis étudiant\\n".encode(), format="text")
+        b"I'm a student.\\n"
+        """
+        if not isinstance(document, bytes):
+            raise TypeError(f"document: must be bytes, not {type(document).__name__}")
+        struct = _c.clf_document_options()
+        lib.clf_document_options_init_sized(struct, ctypes.sizeof(struct))
+        struct.name = encode(name, "name")
+        struct.format = None if format is None else encode(format, "format")
+        if subtitle_width is not None:
+            struct.subtitle_width = subtitle_width
+        if reading_speed is not None:
+            struct.reading_speed = reading_speed
+        merged, flag = self._merge(options), Flag()
+        settings = translate_options(self._engine.model.first, merged)
+        settings.interrupted = poll_hook(field_type(settings, "interrupted"))
+        settings.payload = flag.payload
+
+        def translate() -> Tuple[bytes, List[str]]:
+            translator = self._engine.enter(merged)  # keeps the engine open
+            handle, out, size = ctypes.c_void_p(), ctypes.c_char_p(), ctypes.c_size_t()
+            try:
+                check(lib.clf_document_open(ctypes.byref(handle), document, len(document), struct))
+                check(lib.clf_document_translate(handle, self._engine.handle, settings))
+                check(lib.clf_document_write(ctypes.byref(out), ctypes.byref(size), handle))
+                sentences = (lib.clf_document_warning(handle, i) for i in itertools.count())
+                found = [text(sentence) for sentence in itertools.takewhile(bool, sentences)]
+                return ctypes.string_at(out, size.value), found
+            finally:
+                lib.clf_string_free(out)
+                lib.clf_document_free(handle)
+                self._engine.leave(translator)
+
+        result, found = run(translate, flag)
+        for sentence in found:
+            warnings.warn(sentence, LineWarning, stacklevel=2)
+        return result
 
     def stream(self, line: str, *, target_prefix: Optional[str] = None,
                **options: "Unpack[TranslateOptions]") -> Iterator[str]:
