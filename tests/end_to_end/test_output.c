@@ -297,7 +297,7 @@ static void test_help(void **state)
     static const struct {
         const char *name;
         int values; /* flags that take one */
-    } verbs[] = {{"devices", 0}, {"translate", 30}, {"transcribe", 20}, {"score", 7},
+    } verbs[] = {{"devices", 0}, {"translate", 30}, {"transcribe", 30}, {"score", 7},
                  {"attend", 28}, {"inspect", 0},    {"selftest", 5},    {"bench", 14},
                  {"train", 50},  {"curves", 1},     {"average", 2},     {"convert", 2},
                  {"bleu", 1},    {"tune", 7},       {"serve", 30},      {"wer", 0}};
