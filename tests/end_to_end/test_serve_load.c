@@ -7,9 +7,9 @@
 #ifdef CLF_HAS_SERVER
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEMORY "--any-memory" /* sanitizers keep freed memory */
+#define BUILD "--sanitized"
 #else
-#define MEMORY ""
+#define BUILD ""
 #endif
 
 static const char *load(const char *flags)
@@ -20,7 +20,7 @@ static const char *load(const char *flags)
     }
     process_set_environment();
     return process_format("python3 -B '" CLF_SOURCE_FOLDER "/bench/load' --clformer '" CLF_BUILD_FOLDER
-                          "/clformer' " MEMORY " %s 2>&1",
+                          "/clformer' " BUILD " %s 2>&1",
                           flags);
 }
 
