@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "documents/inlines.h"
 #include "support/documents.h"
+#include "translate/documents/inlines.h"
 
 static void test_values(void **state)
 {

@@ -1,8 +1,8 @@
 /* Any text as SubRip subtitles. */
 #include "support/support.h"
 
-#include "documents/subtitles/subtitles.h"
 #include "fuzz/document.h"
+#include "translate/documents/subtitles/subtitles.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "documents/format.h"
+#include "translate/documents/format.h"
 
 enum { MOST_IGNORED = 64 };
 

@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "documents/format.h"
-#include "documents/html/text.h"
+#include "translate/documents/format.h"
+#include "translate/documents/html/text.h"
 
 enum { WORD_CHARACTERS = 20 /* a longer source is not one word */ };
 

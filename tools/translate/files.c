@@ -8,11 +8,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "documents/format.h"
 #include "shared/input.h"
 #include "shared/progress.h"
 #include "shared/ranks.h"
 #include "shared/sink.h"
+#include "translate/documents/format.h"
 
 enum { MOST_BYTES = 256 << 20 };
 

@@ -1,0 +1,72 @@
+/* Formats of documents: one file per format and one row in formats.c. */
+#ifndef CLF_DOCUMENTS_FORMAT_H
+#define CLF_DOCUMENTS_FORMAT_H
+
+#include <clformer/document.h>
+
+#include "translate/documents/segment.h"
+
+struct clf__format;
+
+/* An open document. */
+struct clf_document {
+    const struct clf__format *format;
+    char *name;  /* for messages */
+    char *bytes; /* (size) followed by a NUL */
+    size_t size;
+    struct clf_document_options options; /* `name`, `format` and `ignored` only during clf__format.read() */
+    struct clf__segments segments;
+    void *state;     /* of the format */
+    char **warnings; /* (warning_count) */
+    int warning_count, warning_capacity;
+};
+
+struct clf__format {
+    struct clf_document_format shown;
+    /* Returns whether a text without a known suffix has the format; NULL: never. */
+    int (*is)(const char *bytes, size_t size);
+    /* Finds the segments. Messages do not contain the name of the document. */
+    clf_status (*read)(struct clf_document *document);
+    /* Writes the document; failures are those of the output, or returned. */
+    clf_status (*write)(struct clf__output *out, struct clf_document *document);
+    /* Frees document->state; NULL: there is none. */
+    void (*close)(struct clf_document *document);
+};
+extern const struct clf__format clf__format_text, clf__format_srt, clf__format_vtt, clf__format_html,
+    clf__format_json, clf__format_po;
+
+/* Returns a format by its index; NULL if there are fewer. */
+const struct clf__format *clf__format_at(int index);
+/* Returns the format of a file name by its suffix; NULL if it is unknown. */
+const struct clf__format *clf__format_of_name(const char *name);
+/* Finds the format by name, suffix or content. */
+clf_status clf__format_find(const struct clf__format **out, const struct clf_document_options *options,
+                            const char *bytes, size_t size);
+
+/* Size of the byte order mark at the start of a text: 3 or 0. */
+size_t clf__document_mark(const char *bytes, size_t size);
+
+/* Adds a warning, "NAME: ...". */
+clf_status clf__document_warn(struct clf_document *document, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Writes the bytes of a document with the translations in the place of [segment.start, segment.end).
+ *
+ * @param add_text adds text to the output, which is `user`, in the notation of the format. */
+clf_status clf__document_splice(struct clf__output *out, const struct clf_document *document,
+                                void (*add_text)(void *user, const char *text, size_t size));
+/* Adds bytes to the output `user`. */
+void clf__document_add_bytes(void *user, const char *bytes, size_t size);
+
+/* A line of a text: bytes [start, end), and the start of the next line after "\n", "\r\n" or "\r". */
+struct clf__text_line {
+    size_t start, end, next;
+    int number; /* from 1 */
+};
+/* Reads the next line; the first one if line->number is 0 (start at line->next). Returns 0 at the end. */
+int clf__text_line_next(struct clf__text_line *line, const char *bytes, size_t size);
+
+/* Returns whether a text contains a letter; a text without letters is not translated. */
+int clf__text_has_letter(const char *text, size_t size);
+
+#endif

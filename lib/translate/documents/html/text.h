@@ -1,0 +1,26 @@
+/* The text of HTML: character references, white space, and escapes. */
+#ifndef CLF_DOCUMENTS_HTML_TEXT_H
+#define CLF_DOCUMENTS_HTML_TEXT_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "translate/documents/output.h"
+
+/* Trims white space around a text: HTML's, and no-break spaces in any notation. */
+void clf__html_trim(const char *bytes, size_t *start, size_t *end);
+
+/* Decodes character references. A build without Gumbo, which knows their 2231 names, copies the text.
+ *
+ * @param out receives a NUL-terminated text; the caller frees it with clf__free().
+ * @param size receives its size. */
+clf_status clf__html_references(char **out, size_t *size, const char *bytes, size_t raw_size);
+
+/* Like clf__html_references(); also turns each run of white space into a space, without spaces at both ends.
+ */
+clf_status clf__html_decode(char **out, size_t *size, const char *bytes, size_t raw_size);
+
+/* Adds a text with &, < and > as character references to the output `user`. */
+void clf__html_add_text(void *user, const char *text, size_t size);
+
+#endif

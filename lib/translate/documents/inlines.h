@@ -1,0 +1,54 @@
+/* Collects a text with inline marks, and adds it as a segment. */
+#ifndef CLF_DOCUMENTS_INLINES_H
+#define CLF_DOCUMENTS_INLINES_H
+
+#include "translate/documents/format.h"
+
+/* A text with more marks is divided, so that a hostile document costs little time. */
+enum { CLF__MOST_INLINES = 64 };
+
+/* Zero-initialise, and free the bytes of `text` at the end. */
+struct clf__inlines {
+    struct clf__output text; /* one line; runs of white space are a space */
+    struct clf_mark marks[CLF__MOST_INLINES];
+    struct clf__tags tags[CLF__MOST_INLINES];
+    unsigned names[CLF__MOST_INLINES];
+    int count;
+    int open[CLF__MOST_INLINES]; /* (depth) marks whose end is not known */
+    int depth;
+    size_t start, end; /* bytes of the document from the first text or tag to the last; start == end: empty */
+};
+
+/* Add the next part, which bytes [start, end) of the document represent: text; a mark without content; the
+ * first and the last tag of a mark. An end tag without the start tag of the same name is a mark without
+ * content. */
+void clf__inlines_text(struct clf__inlines *inlines, const char *text, size_t size, size_t start, size_t end);
+void clf__inlines_single(struct clf__inlines *inlines, const char *bytes, size_t start, size_t end);
+void clf__inlines_open(struct clf__inlines *inlines, const char *bytes, unsigned name, size_t start,
+                       size_t end);
+void clf__inlines_close(struct clf__inlines *inlines, const char *bytes, unsigned name, size_t start,
+                        size_t end);
+
+/* Returns whether there is no room for another mark: call clf__inlines_end() and continue. */
+int clf__inlines_are_full(const struct clf__inlines *inlines);
+
+/* Adds the segment, unless it has no letters, and empties the text. White space around it is not part of it.
+ */
+clf_status clf__inlines_end(struct clf__inlines *inlines, struct clf_document *document, int line);
+/* Like clf__inlines_end(), with the bytes of the document that a translation replaces. */
+clf_status clf__inlines_end_at(struct clf__inlines *inlines, struct clf_document *document, int line,
+                               size_t start, size_t end);
+/* Empties the text without adding it. */
+void clf__inlines_clear(struct clf__inlines *inlines);
+
+/* Reads a placeholder of a program at the start of a text: %s, %1$d, %(name)s, {0}, {name}, {{name}},
+ * ${name}. Returns its size; 0: there is none. */
+size_t clf__placeholder_size(const char *text, size_t size);
+
+/* Reads an HTML tag at the start of a text, such as <b>, </b> or <br/>. Returns its size; 0: there is none.
+ *
+ * @param kind receives 1 for a start tag, -1 for an end tag, 0 for an element without content.
+ * @param name receives the hash of the name. */
+size_t clf__inline_tag(int *kind, unsigned *name, const char *text, size_t size);
+
+#endif

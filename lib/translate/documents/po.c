@@ -1,0 +1,263 @@
+/* gettext PO: a message without a translation is a segment, and so is its plural. Existing translations,
+ * comments, obsolete messages and the header are kept. Placeholders, line breaks and HTML tags are marks. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "translate/documents/inlines.h"
+
+/* The literals of a string: bytes between the quotation marks. */
+struct string {
+    struct range {
+        size_t start, end;
+    } * items; /* (count) */
+    int count, capacity;
+    int line; /* of the first */
+};
+
+/* The kind of the last keyword. */
+enum keyword { NONE, CONTEXT, ID, PLURAL, TRANSLATION };
+
+/* State of reading a document. */
+struct reader {
+    struct clf_document *document;
+    const char *bytes;
+    struct string id, plural, translation;
+    enum keyword last;
+    int index; /* of the translation, as in msgstr[1] */
+    struct clf__inlines inlines;
+    int skipped; /* messages with too many marks */
+};
+
+static clf_status fail(int line, const char *what)
+{
+    return clf__fail(CLF_FORMAT, "line %d: %s; correct it, for example with msgfmt --check", line, what);
+}
+
+static int is_space(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+/* Reads the literal at the end of a line and adds it to a string. */
+static clf_status add_literal(struct string *string, const char *bytes, size_t at,
+                              const struct clf__text_line *line)
+{
+    while (at < line->end && is_space(bytes[at])) {
+        at++;
+    }
+    if (at == line->end || bytes[at] != '"') {
+        return fail(line->number, "a string in quotation marks is missing");
+    }
+    size_t start = ++at;
+    while (at < line->end && bytes[at] != '"') {
+        at += bytes[at] == '\\' && at + 1 < line->end ? 2 : 1;
+    }
+    size_t end = at;
+    for (at++; at < line->end && is_space(bytes[at]); at++) {
+    }
+    if (end >= line->end || at < line->end) {
+        return fail(line->number, "a string is not closed, or text follows it");
+    }
+    CLF__TRY(clf__grow(&string->items, string->count, &string->capacity, sizeof *string->items));
+    string->line = string->count == 0 ? line->number : string->line;
+    string->items[string->count++] = (struct range){start, end};
+    return CLF_OK;
+}
+
+static int is_empty(const struct string *string)
+{
+    for (int i = 0; i < string->count; i++) {
+        if (string->items[i].start < string->items[i].end) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Adds the part of a literal at a position; returns its size. */
+static size_t add_part(struct reader *reader, size_t at, size_t end)
+{
+    static const char from[] = "\"\\tabfv'?", to[] = "\"\\\t\a\b\f\v'?";
+    const char *bytes = reader->bytes;
+    unsigned name;
+    int kind;
+    size_t size = clf__placeholder_size(bytes + at, end - at);
+    int is_break = end - at > 1 && bytes[at] == '\\' && (bytes[at + 1] == 'n' || bytes[at + 1] == 'r');
+    if (size > 0 || is_break) {
+        size = is_break ? 2 : size;
+        clf__inlines_text(&reader->inlines, " ", is_break, at, at);
+        clf__inlines_single(&reader->inlines, bytes, at, at + size);
+        return size;
+    }
+    size = clf__inline_tag(&kind, &name, bytes + at, end - at);
+    if (size > 0 && kind > 0) {
+        clf__inlines_open(&reader->inlines, bytes, name, at, at + size);
+    } else if (size > 0 && kind < 0) {
+        clf__inlines_close(&reader->inlines, bytes, name, at, at + size);
+    } else if (size > 0) {
+        clf__inlines_text(&reader->inlines, " ", 1, at, at);
+        clf__inlines_single(&reader->inlines, bytes, at, at + size);
+    } else {
+        const char *escape = bytes[at] == '\\' && end - at > 1 ? strchr(from, bytes[at + 1]) : NULL;
+        size = escape != NULL && *escape != '\0' ? 2 : 1;
+        clf__inlines_text(&reader->inlines, size == 2 ? &to[escape - from] : bytes + at, 1, at, at + size);
+    }
+    return size;
+}
+
+/* Adds a string as the segment whose translation is written into an empty literal. */
+static clf_status add_segment(struct reader *reader, const struct string *string, size_t into)
+{
+    int is_full = 0;
+    for (int i = 0; i < string->count && !is_full; i++) {
+        for (size_t at = string->items[i].start; at < string->items[i].end && !is_full;) {
+            at += add_part(reader, at, string->items[i].end);
+            is_full = clf__inlines_are_full(&reader->inlines);
+        }
+    }
+    if (is_full) {
+        reader->skipped++;
+        clf__inlines_clear(&reader->inlines);
+        return CLF_OK;
+    }
+    return clf__inlines_end_at(&reader->inlines, reader->document, string->line, into, into);
+}
+
+/* Ends the string of the last keyword. */
+static clf_status end_string(struct reader *reader)
+{
+    if (reader->last != TRANSLATION || is_empty(&reader->id) || !is_empty(&reader->translation)) {
+        return CLF_OK; /* not a translation, the header, or translated */
+    }
+    const struct string *string =
+        reader->index > 0 && reader->plural.count > 0 ? &reader->plural : &reader->id;
+    return add_segment(reader, string, reader->translation.items[0].start);
+}
+
+static int begins_with(const char *text, size_t size, const char *word)
+{
+    size_t length = strlen(word);
+    return size >= length && memcmp(text, word, length) == 0;
+}
+
+/* Reads "msgstr[1]" up to the string; returns its size, 0 if it is malformed. */
+static size_t read_index(int *index, const char *text, size_t size)
+{
+    size_t at = strlen("msgstr");
+    *index = 0;
+    if (at < size && text[at] == '[') {
+        if (at + 2 >= size || text[at + 1] < '0' || text[at + 1] > '9' || text[at + 2] != ']') {
+            return 0;
+        }
+        *index = text[at + 1] - '0';
+        at += 3;
+    }
+    return at;
+}
+
+/* Reads a line that is not empty and not a comment. */
+static clf_status read_line(struct reader *reader, size_t start, const struct clf__text_line *line)
+{
+    const char *text = reader->bytes + start;
+    size_t size = line->end - start;
+    struct string ignored = {.items = NULL}, *const strings[] = {NULL, &ignored, &reader->id, &reader->plural,
+                                                                 &reader->translation};
+    static const char *const words[] = {NULL, "msgctxt", "msgid", "msgid_plural", "msgstr"};
+    enum keyword found = NONE;
+    for (int i = CONTEXT; i <= TRANSLATION; i++) {
+        found = begins_with(text, size, words[i]) ? (enum keyword)i : found; /* msgid_plural is after msgid */
+    }
+    size_t word = found != NONE ? strlen(words[found]) : 0;
+    if (found != NONE) {
+        CLF__TRY(end_string(reader));
+        word = found == TRANSLATION ? read_index(&reader->index, text, size) : word;
+        reader->id.count = found == CONTEXT || found == ID ? 0 : reader->id.count;
+        reader->plural.count = found == CONTEXT || found == ID ? 0 : reader->plural.count;
+        reader->translation.count = 0;
+        reader->last = found;
+    } else if (*text != '"' || reader->last == NONE) {
+        return fail(line->number, "is not a keyword such as msgid or msgstr");
+    }
+    if (found == TRANSLATION && word == 0) {
+        return fail(line->number, "is not msgstr[N]");
+    }
+    clf_status status = add_literal(strings[reader->last], reader->bytes, start + word, line);
+    clf__free(ignored.items);
+    return status;
+}
+
+static clf_status read_lines(struct reader *reader)
+{
+    const struct clf_document *document = reader->document;
+    struct clf__text_line line = {.next = clf__document_mark(document->bytes, document->size)};
+    while (clf__text_line_next(&line, document->bytes, document->size)) {
+        size_t start = line.start;
+        while (start < line.end && is_space(document->bytes[start])) {
+            start++;
+        }
+        if (start < line.end && document->bytes[start] != '#') {
+            CLF__TRY(read_line(reader, start, &line));
+        }
+    }
+    return end_string(reader);
+}
+
+static clf_status read_po(struct clf_document *document)
+{
+    struct reader *reader;
+    int *skipped;
+    CLF__TRY(clf__allocate(&skipped, 1, sizeof *skipped));
+    document->state = skipped;
+    CLF__TRY(clf__allocate(&reader, 1, sizeof *reader));
+    reader->document = document;
+    reader->bytes = document->bytes;
+    clf_status status = read_lines(reader);
+    *skipped = reader->skipped;
+    clf__free(reader->inlines.text.bytes);
+    clf__free(reader->id.items);
+    clf__free(reader->plural.items);
+    clf__free(reader->translation.items);
+    clf__free(reader);
+    return status;
+}
+
+/* Adds text of a literal to the output `user`. */
+static void add_escaped(void *user, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"' || text[i] == '\\') {
+            clf__output_add(user, "\\", 1);
+        }
+        if (text[i] == '\t') {
+            clf__output_add_string(user, "\\t");
+        } else {
+            clf__output_add(user, text + i, 1);
+        }
+    }
+}
+
+static clf_status write_po(struct clf__output *out, struct clf_document *document)
+{
+    const int *skipped = document->state;
+    CLF__TRY(clf__document_splice(out, document, add_escaped));
+    return *skipped == 0
+               ? CLF_OK
+               : clf__document_warn(document,
+                                    "%d message%s not translated, because of more than %d placeholders, "
+                                    "tags and line breaks",
+                                    *skipped, *skipped == 1 ? "" : "s", CLF__MOST_INLINES - 1);
+}
+
+static void close_po(struct clf_document *document)
+{
+    clf__free(document->state);
+    document->state = NULL;
+}
+
+const struct clf__format clf__format_po = {
+    .shown = {sizeof(struct clf_document_format), "po", ".po .pot",
+              "text/x-gettext-translation; charset=utf-8", "gettext messages without translation"},
+    .read = read_po,
+    .write = write_po,
+    .close = close_po,
+};

@@ -1,0 +1,186 @@
+#include "translate/documents/segment.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "text/markup/markup.h"
+
+static void free_segment(struct clf__segment *segment)
+{
+    clf__free(segment->text);
+    clf__free(segment->marks);
+    clf__free(segment->tags);
+    clf__free(segment->translation);
+    clf__free(segment->moved);
+}
+
+static clf_status copy(void *out, const void *items, int count, size_t size)
+{
+    void *copied = NULL;
+    if (count > 0) {
+        CLF__TRY(clf__allocate(&copied, (size_t)count, size));
+        memcpy(copied, items, (size_t)count * size);
+    }
+    memcpy(out, &copied, sizeof copied);
+    return CLF_OK;
+}
+
+static clf_status fill(struct clf__segment *out, const struct clf__new_segment *segment)
+{
+    CLF__TRY(clf__copy_bytes(&out->text, segment->text, segment->size));
+    CLF__TRY(copy(&out->marks, segment->marks, segment->count, sizeof *out->marks));
+    CLF__TRY(copy(&out->tags, segment->tags, segment->count, sizeof *out->tags));
+    out->start = segment->start;
+    out->end = segment->end;
+    out->shown = (struct clf_document_segment){.size = sizeof out->shown,
+                                               .text = out->text,
+                                               .text_size = segment->size,
+                                               .marks = out->marks,
+                                               .mark_count = segment->count,
+                                               .line = segment->line};
+    return CLF_OK;
+}
+
+clf_status clf__segments_add(struct clf__segments *segments, const struct clf__new_segment *segment)
+{
+    if (segments->most > 0 && segments->count >= segments->most) {
+        return clf__fail(CLF_UNSUPPORTED, "has more than %d texts to translate; divide it", segments->most);
+    }
+    CLF__TRY(clf__grow(&segments->items, segments->count, &segments->capacity, sizeof *segments->items));
+    struct clf__segment added = {.text = NULL};
+    clf_status status = fill(&added, segment);
+    if (status != CLF_OK) {
+        free_segment(&added);
+        return status;
+    }
+    segments->items[segments->count++] = added;
+    return CLF_OK;
+}
+
+void clf__segments_free(struct clf__segments *segments)
+{
+    for (int i = 0; i < segments->count; i++) {
+        free_segment(&segments->items[i]);
+    }
+    clf__free(segments->items);
+    *segments = (struct clf__segments){.count = 0};
+}
+
+clf_status clf__segment_set(struct clf__segment *segment, const char *text, size_t size,
+                            const struct clf_mark *moved)
+{
+    char *translation;
+    struct clf_mark *marks;
+    CLF__TRY(clf__copy_bytes(&translation, text, size));
+    clf_status status = copy(&marks, moved, segment->shown.mark_count, sizeof *marks);
+    if (status != CLF_OK) {
+        clf__free(translation);
+        return status;
+    }
+    clf__free(segment->translation);
+    clf__free(segment->moved);
+    segment->translation = translation;
+    segment->translation_size = size;
+    segment->shown.translation = translation;
+    segment->moved = marks;
+    return CLF_OK;
+}
+
+int clf__segment_is_changed(const struct clf__segment *segment)
+{
+    return segment->translation != NULL &&
+           (segment->translation_size != segment->shown.text_size ||
+            memcmp(segment->translation, segment->text, segment->translation_size) != 0);
+}
+
+/* State of clf__segment_write(). */
+struct part {
+    const struct clf__segment_writer *writer;
+    const struct clf__segment *segment;
+    const char *text;
+    const struct clf_mark *marks;
+    size_t size, from, to, at;
+};
+
+static int is_space(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\f' || byte == '\r';
+}
+
+static void add_tag(const struct part *part, size_t start, size_t end)
+{
+    part->writer->add_tag(part->writer->user, part->writer->bytes + start, end - start);
+}
+
+static void add_space(const struct part *part)
+{
+    part->writer->add_text(part->writer->user, " ", 1);
+}
+
+/* Writes the spaces that a mark without content had around it, unless the translation has them. */
+static void space_before(const struct part *part, const struct clf__tags *tags, size_t at)
+{
+    if (tags->spaces & CLF__SPACE_BEFORE && at > 0 && !is_space(part->text[at - 1])) {
+        add_space(part);
+    }
+}
+
+static void space_after(const struct part *part, const struct clf__tags *tags, size_t at)
+{
+    int is_apart = tags->spaces & CLF__SPACE_BEFORE || at == 0;
+    if (is_apart && tags->spaces & CLF__SPACE_AFTER && at < part->size && !is_space(part->text[at])) {
+        add_space(part);
+    }
+}
+
+static void write_text(const struct part *part, size_t start, size_t end)
+{
+    size_t from = start > part->from ? start : part->from, to = end < part->to ? end : part->to;
+    if (from < to) {
+        part->writer->add_text(part->writer->user, part->text + from, to - from);
+    }
+}
+
+static int write_event(void *user, enum clf__markup_event event, int mark, size_t start, size_t end)
+{
+    struct part *part = user;
+    if (event == CLF__MARKUP_TEXT) {
+        write_text(part, start, end);
+        part->at = end;
+        return 1;
+    }
+    const struct clf__tags *tags = &part->segment->tags[mark];
+    int is_start = event == CLF__MARKUP_START;
+    int had_text = part->segment->marks[mark].start < part->segment->marks[mark].end;
+    int starts_here =
+        part->at >= part->from && (part->at < part->to || (part->at == part->to && part->to == part->size));
+    int ends_here = part->marks[mark].start == part->marks[mark].end
+                        ? starts_here
+                        : part->at > part->from && part->at <= part->to;
+    if (is_start && starts_here) {
+        if (!had_text) {
+            space_before(part, tags, part->at);
+        }
+        add_tag(part, tags->start, tags->start_end);
+    } else if (!is_start && ends_here) {
+        add_tag(part, tags->end, tags->end_end);
+        if (!had_text) {
+            space_after(part, tags, part->at);
+        }
+    }
+    return 1;
+}
+
+clf_status clf__segment_write(const struct clf__segment_writer *writer, const struct clf__segment *segment,
+                              size_t from, size_t to)
+{
+    int is_set = segment->translation != NULL;
+    struct part part = {.writer = writer,
+                        .segment = segment,
+                        .text = is_set ? segment->translation : segment->text,
+                        .marks = is_set ? segment->moved : segment->marks,
+                        .size = is_set ? segment->translation_size : segment->shown.text_size,
+                        .from = from,
+                        .to = to};
+    return clf__markup_write(part.marks, segment->shown.mark_count, part.size, write_event, &part);
+}

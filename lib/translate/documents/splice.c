@@ -1,0 +1,42 @@
+/* Writing documents. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "translate/documents/format.h"
+
+void clf__document_add_bytes(void *user, const char *bytes, size_t size)
+{
+    clf__output_add(user, bytes, size);
+}
+
+clf_status clf__document_splice(struct clf__output *out, const struct clf_document *document,
+                                void (*add_text)(void *user, const char *text, size_t size))
+{
+    size_t at = 0;
+    const struct clf__segment_writer writer = {document->bytes, add_text, clf__document_add_bytes, out};
+    for (int i = 0; i < document->segments.count; i++) {
+        const struct clf__segment *segment = &document->segments.items[i];
+        if (clf__segment_is_changed(segment)) {
+            clf__output_add(out, document->bytes + at, segment->start - at);
+            CLF__TRY(clf__segment_write(&writer, segment, 0, segment->translation_size));
+            at = segment->end;
+        }
+    }
+    clf__output_add(out, document->bytes + at, document->size - at);
+    return CLF_OK;
+}
+
+clf_status clf__document_warn(struct clf_document *document, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    CLF__TRY(clf__grow(&document->warnings, document->warning_count, &document->warning_capacity,
+                       sizeof *document->warnings));
+    CLF__TRY(clf__format(&document->warnings[document->warning_count], "%s: %s", document->name, text));
+    document->warning_count++;
+    return CLF_OK;
+}
