@@ -8,25 +8,25 @@
 struct clf__transcription {
     struct clf_transcriber *transcriber;
     const struct clf_recordings *recordings;
-    int index; /* index of the recording in `recordings` */
+    int index;      /* index of the recording in `recordings` */
+    int span_count; /* number of `spans` */
     struct clf__audio_windows windows;
-    const char *name;              /* of the recording, for messages */
-    const struct clf__span *spans; /* (span_count) of the recording that are transcribed; NULL: all of it */
-    int span_count;
+    const char *name;                  /* of the recording, for messages */
+    const struct clf__span *spans;     /* the parts of the recording that are transcribed; NULL: all of it */
     int64_t frames;                    /* number of whole frames of the recording with these spans */
     struct clf__plan plan;             /* owns the spans of a recording that is decoded sequentially */
     struct clf_audio *joined;          /* these spans as a recording; NULL: not needed */
     struct clf_transcript *transcript; /* NULL: no recording */
-    int is_measured;                   /* the maximum of its frames is known */
     struct clf__ids said;              /* the initial prompt, then the tokens of all segments */
     int forgotten;                     /* number of tokens at the start that are no longer part of prompts */
     int capacity;                      /* allocated segments */
     int32_t language;                  /* -1: not detected yet */
-    char *code;                        /* its code */
+    int is_measured;                   /* the maximum of its frames is known */
+    char *code;                        /* the code of its language */
     int is_detecting;                  /* the search of the window is for its language */
+    int clip;                          /* index of the next clip */
     double *probability; /* receives the probability of the detected language; NULL: not needed */
     double spoken;       /* end of the last words, in seconds */
-    int clip;            /* index of the next clip */
     int64_t end;         /* end of the current clip, in frames */
     /* The window. */
     struct clf__window window;
