@@ -22,20 +22,24 @@ static inline float2 limit_operands(float2 v)
 
 static inline uint pack_operand16(float2 v)
 {
-    uint bits;
     float2 limited = limit_operands(v);
 #ifdef MATRIX_NV80
+    uint bits;
     __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(limited.y), "f"(limited.x));
+    return bits;
 #elif defined(MATRIX_NV75) /* stays in registers */
+    uint bits;
     __asm__("{ .reg .b16 low, high; cvt.rn.f16.f32 low, %1; cvt.rn.f16.f32 high, %2; mov.b32 %0, {low, high}; }"
             : "=r"(bits)
             : "f"(limited.x), "f"(limited.y));
-#elif defined(HAS_FP16)
-    bits = as_uint((half2)((half)limited.x, (half)limited.y));
-#else
-    vstore_half2_rte(limited, 0, (half *)&bits);
-#endif
     return bits;
+#elif defined(HAS_FP16)
+    return as_uint((half2)((half)limited.x, (half)limited.y));
+#else
+    uchar4 bytes; /* characters may alias halves */
+    vstore_half2_rte(limited, 0, (half *)&bytes);
+    return as_uint(bytes);
+#endif
 }
 #elif OPERAND_PRECISION == 2
 #include "include/bf16.cl"
