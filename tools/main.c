@@ -52,9 +52,9 @@ static void print_help(FILE *file)
 }
 
 /* Linux wakes PoCL's sleeping worker threads on the core of the waking thread. PoCL then uses only one core
- * for the first tenths of a second, which is the whole duration of a short command. If the process may use
- * every core, this function pins each worker to a core; $POCL_AFFINITY overrides this. PoCL aborts where
- * pinning is forbidden, as by a filter of system calls. */
+ * for the first tenths of a second, which can be the whole duration of a short command. If the process may
+ * use every core, this function pins each worker to a core; $POCL_AFFINITY overrides this. PoCL aborts if
+ * pinning is forbidden, for example by a seccomp filter. */
 static void spread_pocl_workers(void)
 {
     cpu_set_t ours;

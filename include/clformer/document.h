@@ -26,7 +26,7 @@ struct clf_document_format {
 };
 
 /**
- * Returns one of the formats that this library supports.
+ * Returns a format that this library supports, by index.
  *
  * @param index 0 or more.
  * @return the format; NULL if there are fewer formats.
@@ -35,15 +35,15 @@ CLF_API const struct clf_document_format *clf_document_format_at(int index);
 
 /* Options for opening a document; start from clf_document_options_init(). */
 struct clf_document_options {
-    size_t size;         /* size of this struct, see clformer.h */
-    const char *name;    /* file name for the format and for messages; NULL: "document" */
-    const char *format;  /* name of the format; NULL: found by the suffix of `name`, else by the content */
+    size_t size;        /* size of this struct, see clformer.h */
+    const char *name;   /* file name for the format and for messages; NULL: "document" */
+    const char *format; /* name of the format; NULL: chosen by the suffix of `name`, or else by the content */
     const char *ignored; /* HTML: names of additional elements that are not translated, separated by spaces;
                             NULL: none */
-    /* Subtitles: characters per second above which a subtitle is counted in a warning; 0: never. */
+    /* Subtitles: a warning counts the subtitles with more characters per second; 0: no warning. */
     double reading_speed;
     /* Subtitles: columns of a line; a wide character of Chinese, Japanese or Korean takes two. A subtitle has
-     * at most two lines, which are longer if the text requires it. 0: one line. */
+     * at most two lines; lines exceed this width if the text does not fit. 0: one line. */
     int subtitle_width;
     int most_segments; /* a document with more segments is refused; 0: no limit */
 };
@@ -59,15 +59,16 @@ static inline void clf_document_options_init(struct clf_document_options *option
 }
 
 /**
- * Opens a document and finds its segments. The content is untrusted: nothing outside the document is read.
+ * Opens a document and finds its segments. The content is untrusted: the library reads nothing outside the
+ * document.
  *
  * @param out receives the document; free it with clf_document_free().
  * @param bytes (size) content of the file, copied; UTF-8 with or without a byte order mark.
  * @param size number of bytes, at most 256 MiB.
  * @param options copied; NULL for the defaults.
  * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats), for PDF, or for a document
- *         that exceeds a limit; CLF_FORMAT naming
- * the line that is malformed; CLF_TEXT if the text is not UTF-8; CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
+ *         that exceeds a limit; CLF_FORMAT naming the malformed line; CLF_TEXT if the text is not UTF-8;
+ *         CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_document_open(struct clf_document **out, const void *bytes, size_t size,
                                      const struct clf_document_options *options);
@@ -81,11 +82,11 @@ CLF_API const struct clf_document_format *clf_document_format_of(const struct cl
 /** Returns the number of segments of a document. */
 CLF_API int clf_document_count(const struct clf_document *document);
 
-/* Inline markup of a text, such as <b> in HTML: the bytes that the element contains. It is empty, such as
- * <img>, if start == end. */
+/* Inline markup of a text, such as <b> in HTML: the bytes inside the element. start == end: an empty element,
+ * such as <img>. */
 struct clf_mark {
     size_t start, end;
-    int parent; /* index of the innermost mark around it, which is smaller; -1: none */
+    int parent; /* index of the innermost enclosing mark, always smaller than this mark's index; -1: none */
 };
 
 /* A text to translate: one or more whole sentences, even if the document divides them, as subtitles do. */
@@ -112,12 +113,12 @@ CLF_API const struct clf_document_segment *clf_document_segment_at(const struct 
 /**
  * Sets the translation of a segment, and moves its marks to the translation. A mark contains the words that
  * are aligned with its text; without links, the marks stay in order around the text. No mark is lost or
- * doubled, and nesting is kept.
+ * duplicated, and nesting is kept.
  *
  * @param document the document.
  * @param index 0 to clf_document_count() - 1.
  * @param text (size) the translation in UTF-8, copied; line breaks become spaces. If it equals the source,
- * the document keeps its bytes there.
+ *     the bytes of the segment are unchanged.
  * @param size number of bytes.
  * @param links (link_count) the alignment, in the order of the translation; NULL: none.
  * @param link_count number of links.
@@ -146,7 +147,7 @@ CLF_API clf_status clf_document_translate(struct clf_document *document, struct 
  *
  * @param out receives the bytes, followed by a NUL; free them with clf_string_free().
  * @param size receives the number of bytes.
- * @param document the document; its warnings are those of this call.
+ * @param document the document; this call replaces its warnings.
  * @return CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_document_write(char **out, size_t *size, struct clf_document *document);

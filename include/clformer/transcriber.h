@@ -120,11 +120,11 @@ struct clf_transcribe_options {
                   windows in a batch of a transcriber without a shared engine; at most 64 */
     int carry_initial_prompt; /* 1: initial_prompt is part of the prompt of every window */
     /* Above 0: the recording is cut into parts of at most 30 s, each at the quietest place of the last 5 s,
-     * of which this many (at most 64) are transcribed side by side: in a batch of a transcriber without a
-     * shared engine. Each part is transcribed as if it were a recording of its own, bit for bit: the loudness
-     * of the features, the prompts with the text of earlier windows and the samples do not depend on other
-     * parts. Segments are reported in order of time. `batch` has no effect. Default 0: window after window.
-     */
+     * and this many parts (at most 64) are transcribed in parallel; a transcriber without a shared engine
+     * transcribes them in one batch. Each part is transcribed exactly as if it were a separate recording, bit
+     * for bit: the loudness of the features, the prompts with the text of earlier windows and the samples do
+     * not depend on other parts. Segments are reported in order of time. `batch` has no effect. Default 0:
+     * windows are decoded one after another. */
     int batch_windows;
     /* 1: voice activity detection. Only speech is transcribed, as if it were joined together, and times refer
      * to the recording; the other vad options have the names and defaults of faster-whisper. With
@@ -138,8 +138,8 @@ struct clf_transcribe_options {
     double vad_neg_threshold;           /* silence begins below this probability; NaN, the default: 0.15 below
                                            vad_threshold, but at least 0.01 */
     double vad_min_speech_duration_ms;  /* default 0: shorter speech is skipped */
-    double vad_max_speech_duration_s;   /* longer speech is divided, at its last silence of at least 98 ms if
-                                           there is one. NaN, the default: no limit; with batch_windows at most
+    double vad_max_speech_duration_s;   /* longer speech is split, at its last silence of at least 98 ms if it
+                                           contains one. NaN, the default: no limit; with batch_windows at most
                                            30 s */
     double vad_min_silence_duration_ms; /* shorter silence is part of the speech; NaN, the default: 2000, with
                                            batch_windows 160 */

@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /* Windows that an engine has encoded; the encoder's output is kept on the device. Any number of threads may
- * use them at a time. The windows of all calls share the batches of the engine with each other and with the
- * windows of transcribers, and the results of a window do not depend on other windows. */
+ * use them at the same time. The windows of all calls share the batches of the engine with each other and
+ * with the windows of transcribers, and the results of a window do not depend on other windows. */
 struct clf_windows;
 
 /* A list of token ids. */
@@ -36,8 +36,8 @@ struct clf_ids {
  * @param count number of windows, 1 or more.
  * @param bands number of mel bands: clf_model_info.feature_size.
  * @param frames number of frames per window, 1 to 3000. Shorter windows are not padded.
- * @return CLF_BAD_ARGUMENT naming the argument that is out of range; CLF_UNSUPPORTED for a model other than
- * Whisper; CLF_DEVICE_MEMORY with the sizes.
+ * @return CLF_BAD_ARGUMENT naming the out-of-range argument; CLF_UNSUPPORTED for a model other than Whisper;
+ * CLF_DEVICE_MEMORY with the sizes.
  */
 CLF_API clf_status clf_windows_encode(struct clf_windows **out, struct clf_engine *engine,
                                       const float *features, int count, int bands, int frames);
@@ -83,12 +83,12 @@ CLF_API void clf_windows_free(struct clf_windows *windows);
 struct clf_window_options {
     size_t size; /* size of this struct, see clformer.h */
     int beam;    /* default 5; 1: greedy. At most 64 */
-    int n_best;  /* default 1: number of texts per window, at most beam * patience rounded. With samples, the
+    int n_best;  /* default 1: number of texts per window, at most beam * patience, rounded. With samples, the
                     number of samples, at most 64 */
     double patience; /* default 1: the beam search of a window ends with beam * patience texts, rounded */
     double length_penalty; /* default 1: scores are divided by length^length_penalty, with the length without
-                              the end token. 0: the search ends when n_best texts have ended and the best
-                              continuation was one of them */
+                              the end token. 0: the search ends when n_best texts have finished and the best
+                              candidate of a step was one of them */
     double repetition_penalty; /* default 1: above 1, tokens that are in the text become less probable */
     int no_repeat_ngram_size;  /* no n-gram of this size occurs twice in a text; 0, the default: off */
     /* Default 448: a text has at most the smaller of max_length / 2 and max_length less the tokens before the
@@ -104,7 +104,8 @@ struct clf_window_options {
     const int32_t *suppressed_first; /* (suppressed_first_count) ids that are not the first token of a text;
                                         NULL: none */
     int suppressed_count, suppressed_first_count;
-    int wants_no_speech; /* 1: computes the probability of no speech; 0, the default: it is 0 */
+    int wants_no_speech; /* 1: computes the probability of no speech; 0, the default: the probability is
+                            reported as 0 */
     int reserved;        /* 0 */
 };
 
@@ -119,11 +120,11 @@ static inline void clf_window_options_init(struct clf_window_options *options)
 
 /* A text of a window. */
 struct clf_window_text {
-    int32_t *ids; /* (count) the prompt's tokens after its task tokens, then the generated ones without end
-                     token */
+    int32_t *ids; /* (count) the prompt's tokens after its task tokens, then the generated tokens without the
+                     end token */
     int count;
     double log_probability; /* sum of natural log-probabilities including the end token; banned tokens have
-                               probability 0, and those of the prompt add 0 */
+                               probability 0, and tokens of the prompt add 0 */
     double score;           /* log_probability / length^length_penalty */
 };
 
@@ -140,10 +141,9 @@ struct clf_window_result {
  *
  * @param out receives (count) results, one per window; free them with clf_window_results_free().
  * @param windows the windows.
- * @param prompts (count) prompts, one per window: perhaps <|startofprev|> and earlier text;
- * <|startoftranscript|>; its task tokens (language, task, <|notimestamps|>); and perhaps tokens that the text
- * begins with. All prompts have
- *     <|startoftranscript|> at the same index and the same number of task tokens.
+ * @param prompts (count) prompts, one per window: optionally <|startofprev|> and earlier text;
+ * <|startoftranscript|>; its task tokens (language, task, <|notimestamps|>); and optionally the first tokens
+ * of the text. All prompts have <|startoftranscript|> at the same index and the same number of task tokens.
  * @param options NULL for the defaults; copied.
  * @return CLF_BAD_ARGUMENT naming the option or the prompt; CLF_TEXT for a prompt that leaves no position for
  * text, or if the model computes NaN or infinity; CLF_DEVICE_MEMORY with the sizes.
@@ -159,7 +159,7 @@ CLF_API void clf_window_results_free(struct clf_window_result *results, int coun
  * Computes the probabilities of languages: the softmax over the ids of the languages at the first token after
  * <|startoftranscript|>.
  *
- * @param probabilities receives (windows, count) probabilities; each row has the sum 1.
+ * @param probabilities receives (windows, count) probabilities; each row sums to 1.
  * @param windows the windows.
  * @param languages (count) ids of the languages.
  * @param count number of languages, 1 or more.
@@ -171,15 +171,15 @@ CLF_API clf_status clf_windows_languages(float *probabilities, struct clf_window
 /* The alignment of the text of a window. */
 struct clf_window_alignment {
     /* (count) a monotonic path through tokens and positions: text token `tokens[i]`, or the end after the
-     * text, at position `positions[i]` of the encoder, 0.02 s each. Empty for less than 2 frames. */
+     * text, at position `positions[i]` of the encoder, 0.02 s each. Empty for fewer than 2 frames. */
     int *tokens, *positions;
     float *probabilities; /* (probability_count) of the text tokens, among text tokens */
     int count, probability_count;
 };
 
 /**
- * Aligns texts with windows, by the cross-attention of the heads that the model folder names, else of all
- * heads of the second half of the layers.
+ * Aligns texts with windows, by the cross-attention of the alignment heads listed in the model folder, or
+ * else of all heads in the second half of the layers.
  *
  * @param out receives (count) alignments, one per window; free them with clf_window_alignments_free().
  * @param windows the windows.
@@ -188,8 +188,8 @@ struct clf_window_alignment {
  * @param texts (count) text tokens, one list per window, which may be empty.
  * @param frames (count) number of frames of each window to align with, 0 or more; 100 per second. Frames
  * after the end of the window are ignored.
- * @param median_width width of the median filter, 1 or more; 7 in openai/whisper. An even width counts as the
- * next odd one.
+ * @param median_width width of the median filter, 1 or more; 7 in openai/whisper. An even width is rounded up
+ *     to the next odd number.
  * @return CLF_BAD_ARGUMENT naming the argument that is out of range; CLF_TEXT for a text that is too long.
  */
 CLF_API clf_status clf_windows_align(struct clf_window_alignment **out, struct clf_windows *windows,

@@ -12,10 +12,10 @@ struct clf_audio {
     char *name;
     struct clf__decoder *decoder; /* NULL: samples in memory, or spans */
     const float *samples;
-    size_t count, next;       /* number of samples in memory; index of the next one */
+    size_t count, next;       /* number of samples in memory; index of the next sample */
     struct clf_audio *source; /* NULL, or the recording that the spans belong to */
     const struct clf__span *spans;
-    int span_count, span; /* number of spans; index of the next one to read */
+    int span_count, span; /* number of spans; index of the next span to read */
     int64_t at;           /* number of samples of that span that were read */
     int64_t read;         /* number of samples read so far */
 };
@@ -86,7 +86,8 @@ clf_status clf__audio_open_spans(struct clf_audio **out, struct clf_audio *sourc
     return CLF_OK;
 }
 
-/* Reads samples of a recording from `first` on; rereads it from the beginning if `first` was passed. */
+/* Reads samples of a recording starting at `first`; restarts from the beginning if the position is past
+ * `first`. */
 static clf_status read_from(struct clf_audio *audio, int64_t first, float *samples, size_t wanted,
                             size_t *count)
 {
@@ -103,7 +104,7 @@ static clf_status read_from(struct clf_audio *audio, int64_t first, float *sampl
     return clf_audio_read(samples, count, audio, wanted);
 }
 
-/* Fewer samples than the spans contain are read only if the source has become shorter. */
+/* Reads fewer samples than the spans contain only if the source has become shorter. */
 static clf_status read_spans(struct clf_audio *audio, float *samples, size_t wanted, size_t *count)
 {
     while (*count < wanted && audio->span < audio->span_count) {

@@ -1,4 +1,4 @@
-/* Spans of a recording, and the recording that consists of them. */
+/* Spans of a recording, and a recording that joins them. */
 #ifndef CLF_AUDIO_SPANS_H
 #define CLF_AUDIO_SPANS_H
 
@@ -25,8 +25,8 @@ void clf__spans_free(struct clf__spans *spans);
 /* Returns the total length of spans in samples. */
 int64_t clf__spans_length(const struct clf__span *spans, int count);
 
-/* Returns the index of the span that contains a time of the joined spans, in seconds; the last one for a
- * later time. is_end: a time at the boundary of two spans is the end of the first one. */
+/* Returns the index of the span that contains a time of the joined spans, in seconds; the last span for a
+ * later time. is_end: a time at the boundary of two spans is the end of the first span. */
 int clf__spans_find(const struct clf__span *spans, int count, double seconds, int is_end);
 
 /* Returns the time in the recording, in seconds rounded to hundredths, of a time of the joined spans that

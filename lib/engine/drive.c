@@ -438,8 +438,8 @@ static int drives_on(const struct clf_engine *engine, const struct clf__lane *la
     return job != NULL ? !clf__job_is_over(job) && !engine->is_threaded : !engine->stops && !lane->is_lost;
 }
 
-/* Waits briefly, before an idle lane begins, for lines that other threads are about to submit: one call of
- * the encoder then serves all. */
+/* Before an idle lane starts, waits briefly for lines that other threads are about to submit, so that they
+ * share one encoder batch. */
 static void await_lines(struct clf_engine *engine, const struct clf__lane *lane)
 {
     static const double most_seconds = 1e-3;

@@ -22,7 +22,7 @@ struct clf_engine {
     pthread_mutex_t lock;
     pthread_cond_t work;              /* units wait, or the engine stops */
     struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */
-    int jobs;                         /* their number */
+    int jobs;                         /* number of these jobs */
     int64_t left;                     /* total cost of their units that are not done */
     uint64_t arrivals;                /* counts submitted jobs and failures of lanes */
     uint64_t turns;                   /* counts units that were taken */
@@ -38,8 +38,8 @@ struct clf_engine {
     } service;
     int threads;                  /* that clf__engine_begin_thread() started and that have not ended */
     pthread_cond_t threads_ended; /* `threads` has become 0 */
-    atomic_int preparing;         /* calls that read their lines now, and then submit a job */
-    atomic_int sharers;           /* number of translators and transcribers that share the engine */
+    atomic_int preparing; /* number of calls that are reading their lines and will then submit a job */
+    atomic_int sharers;   /* number of translators and transcribers that share the engine */
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     pthread_mutex_t frames_lock;
 };
@@ -78,7 +78,7 @@ struct clf__job {
     /* NULL: the units are lines or windows to search. */
     clf__unit_run *run;
     /* Called on the waiting thread for each unit before its first search and after each search; sets *next to
-     * what the unit does next (CLF__NEXT_NONE). NULL: each unit has one search. */
+     * the unit's next step (CLF__NEXT_...). NULL: each unit has one search. */
     clf_status (*returned)(void *context, struct clf__unit *unit, int *next);
     /* Called on the waiting thread when all units before `to` are done; units before `from` were passed
      * earlier. NULL: not called. */

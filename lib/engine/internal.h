@@ -36,7 +36,7 @@ void clf__queue_return(struct clf__unit *unit);
 void clf__queue_finish(struct clf__unit *unit);
 /* Takes a unit that waits for its job's `returned`; NULL: there is none. */
 struct clf__unit *clf__queue_take_returned(struct clf__job *job);
-/* Does what `returned` has set for a unit. */
+/* Performs the next step that `returned` has set for a unit. */
 void clf__queue_renew(struct clf__unit *unit, int next);
 
 /* Returns whether a lane may take a unit of this cost. Each lane's share of the remaining work is

@@ -23,8 +23,8 @@ static int may_drive(const struct clf_engine *engine)
     return !engine->is_threaded && !engine->lanes[0].is_driven;
 }
 
-/* Interval at which a waiting thread calls its hooks; longer if there are many, so that they do not take the
- * processor from the lanes. */
+/* Interval at which a waiting thread calls its hooks; longer if there are many jobs, so that their threads
+ * leave the processor to the lanes. */
 static int choose_interval(const struct clf_engine *engine, const struct clf__job *job)
 {
     enum { JOBS = 16 };

@@ -26,8 +26,8 @@ struct clf__streamed {
 /* A unit that has returned waits for its job's `returned`. */
 enum clf__unit_state { CLF__UNIT_WAITS, CLF__UNIT_HELD, CLF__UNIT_RETURNED, CLF__UNIT_DONE };
 
-/* What a returned unit does next: nothing; another search; or the job's `returned` is called again for this
- * unit once another unit of the job has begun a search or is done. */
+/* The next step of a returned unit. NONE: the unit is done. SEARCH: another search. LATER: `returned` is
+ * called again after another unit of the job has begun a search or is done. */
 enum { CLF__NEXT_NONE, CLF__NEXT_SEARCH, CLF__NEXT_LATER };
 
 struct clf__unit {

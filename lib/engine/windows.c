@@ -166,7 +166,7 @@ clf_status clf__windows_run(struct clf__lane *lane, struct clf__unit *unit)
     return status;
 }
 
-/* What a window does when it joins. */
+/* How a window joins the session. */
 enum entry { ENCODES, IS_KEPT, WAS_KEPT, ENTRIES };
 
 static enum entry entry_of(const struct clf__window *window)
@@ -238,7 +238,7 @@ static clf_status add_group(const struct clf__windows *windows, const struct gro
     return entry == IS_KEPT ? CLF_OK : cache_group(windows, group, entry);
 }
 
-/* Adds the chosen windows in groups, because a batch of the encoder is read or cached as a whole. */
+/* Adds the chosen windows in groups, because an encoder batch is read or cached as a whole. */
 static clf_status add_groups(const struct clf__windows *windows, int count)
 {
     struct group group = {.count = 0};

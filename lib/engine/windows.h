@@ -28,9 +28,9 @@ struct clf__window_place {
     int slot;
 };
 
-/* The functions of a window, which run on the thread that drives the lane: either `task`, or those of a
- * search. If its device fails, the window starts again on another lane. A failure that is not one of the
- * device ends only this window, except for `load`. */
+/* The functions of a window, which run on the thread that drives the lane: either `task` or the functions of
+ * a search. If its device fails, the window starts again on another lane. A failure other than a device
+ * failure ends only this window, except for `load`. */
 struct clf__window_kind {
     /* Runs at once, outside the searches. Then the other functions are not called. */
     clf_status (*task)(void *context, struct clf__window_maker *maker);
@@ -53,7 +53,8 @@ struct clf__window {
     const struct clf__window_capacity *capacity;
     void *context; /* first argument of the functions */
     int frames;    /* 0: CLF__WINDOW_FRAMES */
-    /* Not NULL: a window with `load` is encoded into it and then leaves; another one is read from it. */
+    /* Not NULL: a window with `load` is encoded into it and then leaves; a window without `load` is read from
+     * it. */
     struct clf__encoding *encoding;
     struct clf__failure failure;
 };

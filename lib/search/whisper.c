@@ -251,7 +251,7 @@ static void choose_token(struct clf__whisper_window *search)
     }
 }
 
-/* Bans each id that follows an earlier occurrence of the last `before` ids. */
+/* Bans every id that follows an earlier occurrence of the last `before` ids. */
 static void ban_ngrams(struct clf__id_list *banned, const struct clf__whisper_hypothesis *hypothesis,
                        int before)
 {

@@ -40,7 +40,7 @@ struct clf__whisper_rules {
     double length_penalty; /* scores are divided by ((5 + length) / 6)^penalty; negative: by the length */
     double temperature;    /* 0: beam search; above 0: samples of softmax(logits / temperature) */
     int top_k;             /* samples: only the best k ids are drawn; 0: all */
-    int prefix_count;      /* number of ids at the end of the prompt that begin the result */
+    int prefix_count;      /* number of ids at the end of the prompt that are the start of the result */
     int no_repeat_ngram;   /* no n-gram of this size occurs twice in the result; 0: off */
     double
         repetition_penalty; /* divides positive logits of ids in the result, multiplies others; 0 or 1: off */
@@ -64,9 +64,9 @@ struct clf__whisper_limits {
     int positions; /* number of decoder positions */
     int wanted;    /* maximum of clf__whisper_wanted(); up to 1 for greedy search */
     int finished;  /* finished hypotheses: at least beams, beams * patience, and samples; with
-                      follows_ctranslate2 beams more */
+                      follows_ctranslate2, `beams` more */
     int banned;    /* maximum banned ids per row */
-    int logits;    /* vocabulary, if rules have a repetition penalty or top_k; 0: none have */
+    int logits;    /* vocabulary, if rules have a repetition penalty or top_k; 0: no rules need logits */
 };
 
 /* Returns the number of finished hypotheses at which a beam search ends. */
@@ -97,7 +97,7 @@ struct clf__whisper_text {
     const int32_t *ids; /* without the end token */
     int count;
     double log_probability; /* sum over all generated tokens, including the end token if there is one */
-    double score;           /* log_probability by the length rule */
+    double score;           /* log_probability normalised by the length rule */
     int sample;             /* sample number; 0 for beams */
 };
 
@@ -106,7 +106,7 @@ struct clf__whisper_text {
 struct clf__whisper_result {
     const struct clf__whisper_text *texts; /* (text_count) best first */
     int text_count;
-    const int32_t *ids; /* the best text; NULL: there is none */
+    const int32_t *ids; /* the best text; NULL: no text */
     int count;
     double log_probability;
     double no_speech;  /* probability that the window holds no speech */
@@ -118,8 +118,8 @@ struct clf__whisper_result clf__whisper_result(const struct clf__whisper *whispe
 
 /* The ranges of a row: the no-speech token (before bans), then text, special tokens and timestamps. */
 enum { CLF__RANGE_NO_SPEECH, CLF__RANGE_TEXT, CLF__RANGE_SPECIAL, CLF__RANGE_TIMES };
-/* Writes the allowed ranges (CLF__WHISPER_RANGES, 2) after `count` generated ids. The rules do not depend on
- * the prefix, but there is no rule for the first id after one. */
+/* Writes the allowed ranges (CLF__WHISPER_RANGES, 2) after `count` generated ids. The rules ignore the
+ * prefix, but the rule for the first id does not apply after a prefix. */
 void clf__timestamps_ranges(int32_t *ranges, const struct clf__whisper_rules *rules, const int32_t *ids,
                             int count);
 /* The allowed ranges of a row, starting at `first`, and log sum exp(x) over their ids. values and range_ids

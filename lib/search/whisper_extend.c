@@ -48,7 +48,7 @@ static void turn(struct clf__whisper_window *search, int count)
     search->running_count = count;
 }
 
-/* Adds a finished hypothesis. If there are too many, replaces the worst: without a length penalty, any number
+/* Adds a finished hypothesis. If the list is full, replaces the worst: without a length penalty, any number
  * can finish. */
 static void finish(const struct clf__whisper *whisper, struct clf__whisper_window *search,
                    const struct clf__whisper_hypothesis *from, const struct clf__whisper_candidate *by)
@@ -66,7 +66,7 @@ static void finish(const struct clf__whisper *whisper, struct clf__whisper_windo
     }
 }
 
-/* As choose(): only the best `beams` candidates may end, and in the last step no others continue. */
+/* Like choose(), but only the best `beams` candidates may end, and in the last step no others continue. */
 static void choose_as_ctranslate2(struct clf__whisper *whisper, struct clf__whisper_window *search)
 {
     int beams = search->rules->beams, count = collect(whisper, search), kept = 0;

@@ -67,7 +67,7 @@ static int descend(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* Returns the smallest logit that may be drawn among the ids of the ranges from `first` on. */
+/* Returns the smallest logit that may be drawn among the ids of the ranges starting at `first`. */
 static float lowest_drawn(const struct clf__whisper *whisper, const float *logits, const int32_t *ranges,
                           int first, int top_k)
 {
@@ -101,7 +101,7 @@ static double weigh(const struct choices *choices, int32_t id)
                : 0;
 }
 
-/* Draws an id: the first at which the sum of the weights exceeds `unit` times the sum of all. */
+/* Draws the first id at which the cumulative weight exceeds `unit` times the total weight. */
 static int32_t draw_id(const struct choices *choices, double unit, int *range)
 {
     double total = 0;
@@ -128,7 +128,7 @@ static int32_t draw_id(const struct choices *choices, double unit, int *range)
     return last;
 }
 
-/* Repeats a draw of the model with the changed logits. */
+/* Repeats a draw with the changed logits. */
 static void redraw(struct clf__whisper *whisper, const struct clf__whisper_rules *rules, int d)
 {
     const struct clf__step *step = &whisper->step;

@@ -7,9 +7,9 @@
 
 enum { CLF__MEDIAN_REACH = 3 }; /* neighbours on either side in the median filter of openai/whisper */
 
-/* Adds one head to a sum (rows, columns). weights (rows, stride) are distributions of which the first
- * `columns` columns are used: these are renormalised, standardised over the rows of each column, and, unless
- * there are too few, filtered along columns by the median of 2 * reach + 1 values. Overwrites weights. */
+/* Adds one head to a sum (rows, columns). weights (rows, stride) are distributions. The first `columns`
+ * columns are renormalised, standardised over the rows of each column, and, unless there are too few columns,
+ * filtered along columns by the median of 2 * reach + 1 values. Overwrites weights. */
 clf_status clf__alignment_add_head(float *sum, float *weights, int rows, int stride, int columns, int reach);
 
 /* Finds the monotonic path with the largest sum through a matrix (rows, columns); each step advances a row, a

@@ -32,8 +32,8 @@ struct clf__window_capacity clf__windows_usual_capacity(const struct clf__config
 clf_status clf__windows_check_ids(const struct clf_windows *windows, const int32_t *ids, int count,
                                   const char *what, int index);
 
-/* Runs the searches, or the other work, of all windows at once: window i has the context at contexts + i *
- * size. */
+/* Runs the searches or other work of all windows in one job, with the context contexts + i * size for
+ * window i. */
 clf_status clf__windows_run_all(struct clf_windows *windows, const struct clf__window_kind *kind,
                                 const struct clf__window_capacity *capacity, int frames, void *contexts,
                                 size_t size);

@@ -27,7 +27,7 @@ void clf_window_options_init_sized(struct clf_window_options *options, size_t si
 struct layout {
     int start;       /* index of the start token */
     int end;         /* index of the first token after the task tokens */
-    int most_tokens; /* of a text */
+    int most_tokens; /* maximum number of generated tokens of a text */
     int has_timestamps;
 };
 

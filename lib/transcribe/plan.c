@@ -127,7 +127,8 @@ clf_status clf__plan_check(const struct clf_transcribe_options *options)
                                      most, options->vad_speech_pad_ms, least);
 }
 
-/* Returns the start of the quietest chunks in samples `from` to `to`, of equals the last, as whole frames. */
+/* Returns the middle of the quietest chunks in samples `from` to `to`, rounded to whole frames; the last one
+ * if several are equal. */
 static int64_t find_quiet(const struct measured *measured, int64_t from, int64_t to)
 {
     int64_t best = to;
@@ -145,7 +146,7 @@ static int64_t find_quiet(const struct measured *measured, int64_t from, int64_t
     return best / CLF__FRAME_SAMPLES * CLF__FRAME_SAMPLES;
 }
 
-/* Adds a span to the last part if there is room, or else to a new part. */
+/* Adds a span to the last part if it fits there, otherwise to a new part. */
 static clf_status add_span(struct clf__plan *plan, struct clf__span span, int64_t most)
 {
     struct clf__part *last = plan->count > 0 ? &plan->parts[plan->count - 1] : NULL;

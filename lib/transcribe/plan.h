@@ -9,7 +9,7 @@
 struct clf__plan {
     struct clf__spans spans; /* in samples, multiples of CLF__FRAME_SAMPLES, in the order of decoding */
     struct clf__part {
-        int first, count; /* of its spans */
+        int first, count; /* index of the first span; number of spans */
     } * parts;            /* (count) at least one, which may be empty */
     int count, capacity;
     int64_t frames; /* number of whole frames of the recording */
@@ -21,8 +21,8 @@ static inline int clf__plan_is_needed(const struct clf_transcribe_options *optio
     return options->vad || options->batch_windows > 0;
 }
 
-/* Reads a recording and plans its parts: one for sequential decoding. The caller frees the plan, also after a
- * failure. */
+/* Reads a recording and plans its parts; sequential decoding has one part. The caller frees the plan even
+ * after a failure. */
 clf_status clf__plan_make(struct clf__plan *out, const struct clf_transcriber *transcriber,
                           struct clf_audio *audio, const struct clf_translate_options *hooks);
 void clf__plan_free(struct clf__plan *plan);

@@ -73,8 +73,8 @@ static clf_status cut_segment(struct clf__transcription *work, int first, int en
                             end - first);
 }
 
-/* Converts times in the spans of a recording to times in the recording. A word is in the span of its middle,
- * as in faster-whisper. */
+/* Converts times in the spans of a recording to times in the recording. A word belongs to the span that
+ * contains its midpoint, as in faster-whisper. */
 static void move_times(const struct clf__transcription *work, struct clf_segment *segment)
 {
     const struct clf__span *spans = work->spans;

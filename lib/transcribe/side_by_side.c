@@ -1,4 +1,4 @@
-/* Each part is a recording in memory with a transcription of its own. The parts of a recording are begun and
+/* Each part is a recording in memory with a separate transcription. The parts of a recording are begun and
  * reported in order; parts that finish earlier wait. */
 #include "transcribe/side_by_side.h"
 
@@ -10,7 +10,7 @@
 struct recording {
     struct recording *next;  /* opened later */
     struct clf_audio *audio; /* NULL: not open */
-    char *name;              /* a copy: parts in work may outlive the audio */
+    char *name;              /* a copy: parts in progress may outlive the audio */
     int index;
     struct clf__plan plan;
     struct clf_transcript **finished; /* (plan.count) transcripts of parts that wait for earlier parts */
@@ -23,7 +23,7 @@ struct recording {
     int32_t language; /* -1: the first part detects it */
 };
 
-/* A part in work. */
+/* A part in progress. */
 struct slot {
     struct recording *recording; /* NULL: free */
     int part;
@@ -43,7 +43,7 @@ struct run {
     struct clf__job job; /* its units are the slots */
 };
 
-/* Frees a recording that is over and has no part in work. */
+/* Frees a recording that is over and has no part in progress. */
 static void release(struct run *run, struct recording *recording)
 {
     if (!recording->is_over || recording->running > 0) {
@@ -190,7 +190,7 @@ static clf_status report_part(const struct run *run, struct recording *recording
     return CLF_OK;
 }
 
-/* The parts before this number are transcribed. */
+/* Reports that all parts before this number are transcribed. */
 static void report_progress(const struct run *run, const struct recording *recording, int parts)
 {
     const struct clf_recordings *recordings = run->recordings;
@@ -204,7 +204,7 @@ static void report_progress(const struct run *run, const struct recording *recor
     }
 }
 
-/* Ends a part: keeps its transcript, and reports all parts in order that are finished. */
+/* Ends a part: keeps its transcript, and reports finished parts in order. */
 static void finish_part(struct run *run, struct slot *slot)
 {
     struct recording *recording = slot->recording;
@@ -225,15 +225,15 @@ static void finish_part(struct run *run, struct slot *slot)
     free_slot(run, slot);
 }
 
-/* Returns the recording whose parts are begun; NULL: there is none. */
+/* Returns the recording whose parts are being started, or NULL. */
 static struct recording *find_current(const struct run *run)
 {
     struct recording *last = run->last;
     return last != NULL && !last->is_over && last->begun < last->plan.count ? last : NULL;
 }
 
-/* Begins a part in a slot, if there is one left. The other parts of a recording wait until the first part has
- * detected the language. */
+/* Begins the next part in a slot, if any part is left. The other parts of a recording wait until the first
+ * part has detected the language. */
 static clf_status begin_next(struct run *run, struct slot *slot, int *next)
 {
     while (slot->recording == NULL) {
@@ -330,7 +330,7 @@ clf_status clf__transcribe_side_by_side(struct clf_transcriber *transcriber,
         clf__transcription_free(&slot->work);
         clf__free(slot->samples);
     }
-    while (run.first != NULL) { /* its other parts have not begun */
+    while (run.first != NULL) { /* parts that have not begun are dropped */
         put_away(&run, run.first, clf__failure_again(&failure));
         release(&run, run.first);
     }

@@ -36,7 +36,7 @@ static clf_status make_inputs(struct pass *pass)
     return clf__ids_append(inputs, text->tokens->end);
 }
 
-/* Selects the alignment heads that the model names, else all heads of the second half of its layers. */
+/* Selects the alignment heads that the model names, or else all heads in the second half of the layers. */
 static clf_status choose_heads(struct pass *pass)
 {
     const struct clf__config *config = pass->text->config;

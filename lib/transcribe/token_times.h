@@ -7,7 +7,7 @@
 #include "model/config/types.h"
 #include "text/tokenizers/speech.h"
 
-/* The text and what comes before it. */
+/* The text and the tokens before it. */
 struct clf__timed_text {
     const struct clf__config *config;
     const struct clf__speech_tokens *tokens;
@@ -21,7 +21,7 @@ struct clf__timed_text {
 };
 
 struct clf__token_times {
-    int columns; /* at most those of the window */
+    int columns; /* at most the columns of the window */
     /* (count + 1) columns at which each text id, and the end after them, begin and end. */
     int *first, *last;
     float *log_probabilities; /* (count) of the text ids among all text ids */
@@ -33,7 +33,7 @@ static inline int clf__timed_text_inputs(int start_count, int count)
     return start_count + 1 + count + 1; /* no-timestamps and end token */
 }
 
-/* Computes the times. They must be freed after a failure too. */
+/* Computes the times. The caller frees *out even after a failure. */
 clf_status clf__token_times_find(struct clf__token_times *out, const struct clf__timed_text *text);
 void clf__token_times_free(struct clf__token_times *times);
 

@@ -30,8 +30,8 @@ static clf_status fail_window(const struct clf__transcription *work)
     return clf__transcription_fail(work, status);
 }
 
-/* The language is known. The first one starts the transcript; if the first window is elsewhere than the 30 s
- * of the first detection, its own language may differ. */
+/* Handles a detected language. The first language starts the transcript; the language of the first window may
+ * differ if that window is not the 30 s of the first detection. */
 static clf_status settle_language(struct clf__transcription *work)
 {
     const struct clf_transcriber *transcriber = work->transcriber;
@@ -92,7 +92,7 @@ static int next_clip(struct clf__transcription *work)
 {
     const struct clf_transcribe_options *options = &work->transcriber->options;
     int64_t all = work->windows.frames;
-    int is_whole = options->clip_count == 0 || work->span_count > 0; /* the spans are those of the clips */
+    int is_whole = options->clip_count == 0 || work->span_count > 0; /* the spans already contain the clips */
     int has_end = work->clip + 1 < options->clip_count;
     if (work->clip >= (is_whole ? 1 : options->clip_count)) {
         return 0;

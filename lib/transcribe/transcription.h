@@ -11,7 +11,7 @@ struct clf__transcription {
     int index;      /* index of the recording in `recordings` */
     int span_count; /* number of `spans` */
     struct clf__audio_windows windows;
-    const char *name;                  /* of the recording, for messages */
+    const char *name;                  /* name of the recording, for messages */
     const struct clf__span *spans;     /* the parts of the recording that are transcribed; NULL: all of it */
     int64_t frames;                    /* number of whole frames of the recording with these spans */
     struct clf__plan plan;             /* owns the spans of a recording that is decoded sequentially */
@@ -23,7 +23,7 @@ struct clf__transcription {
     int32_t language;                  /* -1: not detected yet */
     int is_measured;                   /* the maximum of its frames is known */
     char *code;                        /* the code of its language */
-    int is_detecting;                  /* the search of the window is for its language */
+    int is_detecting;                  /* the window is searched for its language */
     int clip;                          /* index of the next clip */
     double *probability; /* receives the probability of the detected language; NULL: not needed */
     double spoken;       /* end of the last words, in seconds */
@@ -45,7 +45,7 @@ struct clf__transcription {
 /* Opens recording `index`. */
 clf_status clf__recordings_open(struct clf_audio **out, const struct clf_recordings *recordings, int index);
 /* Begins a recording; if it consists of spans, the caller sets `name`, `spans` and `frames` afterwards. The
- * caller frees the transcription, also after a failure. */
+ * caller frees the transcription even after a failure. */
 clf_status clf__transcription_begin(struct clf__transcription *work, struct clf_audio *audio);
 /* Frees what belongs to the recording; clf__transcription_free() also frees the memory for the next one. */
 void clf__transcription_clear(struct clf__transcription *work);
@@ -57,8 +57,8 @@ clf_status clf__transcription_leave(struct clf__transcription *work);
 /* Ends the transcription and returns the transcript, owned by the caller. */
 clf_status clf__transcription_end(struct clf__transcription *work, struct clf_transcript **out);
 
-/* Returns the time in the recording, in seconds, of a time in its spans. is_end: it is the end of something.
- */
+/* Returns the time in the recording, in seconds, of a time in its spans. is_end: the time is the end of a
+ * segment or word. */
 static inline double clf__transcription_time(const struct clf__transcription *work, double seconds,
                                              int is_end)
 {
@@ -91,8 +91,8 @@ clf_status clf__detection_end(struct clf__transcription *work, const struct clf_
 clf_status clf__decode_begin(struct clf__transcription *work);
 clf_status clf__decode_end(struct clf__transcription *work, const struct clf__whisper_result *result);
 
-/* searches.c: sets the window of a unit to the work of the window: measuring it, or searching its language,
- * or its text at rising temperatures, until the result meets the thresholds or is silence. */
+/* searches.c: sets the window of a unit to the work of the window: measuring it, detecting its language, or
+ * decoding its text at rising temperatures, until the result meets the thresholds or is silence. */
 void clf__transcription_search(struct clf__transcription *work, struct clf__unit *unit);
 
 /* segments.c */

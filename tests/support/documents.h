@@ -1,17 +1,18 @@
-/* Documents with translations that need no model. */
+/* Translates documents in tests without a model. */
 #ifndef CLF_TESTS_SUPPORT_DOCUMENTS_H
 #define CLF_TESTS_SUPPORT_DOCUMENTS_H
 
 #include <clformer/document.h>
 #include <clformer/inspect.h>
 
-/* Writes the translation of a text into `out`, which has room for `capacity` bytes. */
+/* Writes the translation of a text into `out`, a buffer of `capacity` bytes. */
 typedef void document_words(char *out, size_t capacity, const char *text);
 document_words document_same;   /* the text */
 document_words document_shout;  /* ASCII letters in upper case */
 document_words document_marked; /* the text in ‹›, which no text of the tests contains */
 
-/* Opens a document; name "talk.srt" chooses the format. Fails if that fails. */
+/* Opens a document; the suffix of `name`, such as "talk.srt", selects the format. The test fails if the
+ * document cannot be opened. */
 struct clf_document *document_open(const char *name, const char *bytes);
 /* Returns the texts of the segments, separated by "|"; freed by support_free_all(). */
 const char *document_texts(const struct clf_document *document);
@@ -22,7 +23,7 @@ const char *document_written(struct clf_document *document);
 
 /* Translates a document and compares the result. */
 void document_check(const char *name, const char *bytes, document_words *words, const char *expected);
-/* Checks the segments of a document, and that it is unchanged by the same texts as translations. */
+/* Checks the segments of a document, and that translations equal to the source leave it unchanged. */
 void document_check_texts(const char *name, const char *bytes, const char *texts);
 
 #endif

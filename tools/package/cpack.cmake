@@ -1,5 +1,5 @@
 # `cpack` writes RPM packages: clformer (the command, and the library if it is shared), clformer-devel and clformer-server.
-# rpmbuild finds the libraries that they require. For packages with a shared library configure with -DBUILD_SHARED_LIBS=ON.
+# rpmbuild detects the required libraries. For packages with a shared library, configure with -DBUILD_SHARED_LIBS=ON.
 set(CPACK_GENERATOR RPM)
 set(CPACK_PACKAGE_NAME clformer)
 set(CPACK_PACKAGE_VENDOR "clformer developers")

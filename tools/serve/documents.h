@@ -22,7 +22,7 @@ int documents_has_format(const char *format);
  * @param most maximum number of texts of all documents, at least 1.
  * @param ignored HTML: an array of the names of additional elements that are not translated, or
  * NULL; only the first 64 are used.
- * @return the errors of clf_document_open(): CLF_UNSUPPORTED for more texts. */
+ * @return the errors of clf_document_open(): CLF_UNSUPPORTED for more than `most` texts. */
 clf_status documents_read(struct documents **out, const json_t *strings, const char *format, size_t most,
                           const json_t *ignored);
 void documents_free(struct documents *documents);

@@ -9,7 +9,7 @@
 #include "serve/translate_request.h"
 #include "shared/results.h"
 
-/* Returns the next suffix of a list that is separated by spaces; *size 0: the end. */
+/* Returns the next suffix of a list that is separated by spaces; *size is 0 at the end. */
 static const char *next_suffix(size_t *size, const char *suffixes)
 {
     suffixes += strspn(suffixes, " ");

@@ -6,8 +6,8 @@
 
 enum {
     SERVER_MOST_CONNECTIONS = 1024, /* further connections are closed at once */
-    /* Translations that run or wait. The other connections are for the answers that the server is busy, and
-     * for requests that take no time: at a thousand requests per second, hundreds are open. */
+    /* Translations that run or wait. The other connections serve quick requests and reject translations while
+     * the server is busy; at a thousand requests per second, hundreds are open. */
     SERVER_MOST_REQUESTS = 384
 };
 

@@ -22,8 +22,8 @@ enum { MOST_ALTERNATIVES = 5 };
 struct translation_request {
     json_t *array;               /* owned; the texts */
     struct documents *documents; /* owned; the texts as documents; NULL: plain texts */
-    const char *format;          /* of a file; NULL: the texts have the format of the field */
-    int is_array;                /* q was an array, so the answer is one */
+    const char *format;          /* format of a file; NULL: the field `format` applies */
+    int is_array;                /* q was an array, so the answer is an array */
     int is_auto;
     double confidence; /* if is_auto: 0 to 100 */
     int alternatives;

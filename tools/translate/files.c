@@ -31,7 +31,7 @@ struct job {
     struct file *current;
     struct progress progress;
     long long done;           /* segments */
-    unsigned long long bytes; /* of these segments */
+    unsigned long long bytes; /* bytes of these segments */
     int failed, cut;          /* segments */
 };
 
@@ -283,7 +283,7 @@ static int translate_all(struct job *job)
         int written =
             status == CLF_OK ? write_document(job->current, job->flags->quiet) : report_failure(status);
         result = written != EXIT_DONE ? written : result;
-        if (status != CLF_OK) { /* the other files would fail, too */
+        if (status != CLF_OK) { /* the other files would fail in the same way */
             return result;
         }
     }

@@ -4,7 +4,7 @@
 
 #include "shared/command.h"
 
-/* Refuses flags that apply only to files if there are none. Returns -1 to continue, or an exit status. */
+/* Refuses flags that apply only to files if no files are given. Returns -1 to continue, or an exit status. */
 int files_check_none(const struct flags *flags);
 
 /* Translates the operands to flags->output. Returns the exit status. */

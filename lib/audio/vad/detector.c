@@ -1,6 +1,6 @@
-/* The built-in detector finds chunks of voiced speech: they are louder than the quiet places nearby,
- * harmonic, and neither continue a steady tone nor begin one. The probability of speech depends on their
- * share in the half second around a chunk, which includes consonants and short pauses. */
+/* The built-in detector finds chunks of voiced speech: they are louder than the noise floor nearby, harmonic,
+ * and neither continue nor begin a steady tone. The probability of speech depends on the share of voiced
+ * chunks in the half second around a chunk, which bridges consonants and short pauses. */
 #include "audio/vad/detector.h"
 
 #include <math.h>
@@ -15,9 +15,9 @@
 enum {
     BLOCK = 32,       /* chunks with the same noise floor */
     NEARBY = 15 * 31, /* chunks on either side from which the floor is computed: 15 s */
-    FLOOR_SHARE = 10, /* the floor is below all but a tenth of these chunks */
-    AROUND = 7,       /* chunks on either side whose voiced chunks count */
-    CERTAIN = 6,      /* this many voiced chunks have the probability 1 */
+    FLOOR_SHARE = 10, /* the noise floor is the tenth percentile of these chunks */
+    AROUND = 7,       /* chunks on either side in which voiced chunks are counted */
+    CERTAIN = 6,      /* number of voiced chunks at which the probability is 1 */
 };
 
 static const float LEAST_FLOOR = -70, LOUDER = 6; /* decibels */

@@ -56,7 +56,7 @@ static const struct names published[] = {
     {"stft_conv.weight", "conv%d", "lstm_cell", "final_conv", 1},
 };
 
-/* The tensors of a network: those of a file with a common prefix. */
+/* The tensors of a network, whose names share a prefix. */
 struct source {
     const struct clf__weights *weights;
     const struct names *names;
@@ -70,7 +70,7 @@ static clf_status fail(const struct source *source, const char *what)
                      clf__weights_path(source->weights), what);
 }
 
-/* Finds the tensor PREFIX + middle + end; NULL: there is none. */
+/* Returns the tensor named PREFIX + middle + end, or NULL. */
 static const struct clf__stored_tensor *find(const struct source *source, const char *middle, const char *end)
 {
     char name[2 * MOST_NAME];
@@ -78,7 +78,8 @@ static const struct clf__stored_tensor *find(const struct source *source, const 
     return clf__weights_find(source->weights, name);
 }
 
-/* Finds the names of the file by the tensor of the Fourier transform for 16 kHz and the first convolution. */
+/* Detects the naming scheme of the file from the tensor of the 16 kHz Fourier transform and the first
+ * convolution. */
 static clf_status find_names(struct source *source)
 {
     for (int i = 0; i < clf__weights_count(source->weights); i++) {
@@ -105,7 +106,7 @@ static clf_status find_names(struct source *source)
     return fail(source, "is not a network for voice activity detection at 16 kHz");
 }
 
-/* Reads a tensor of this shape; of more dimensions only 1s may precede it. The caller frees *out. */
+/* Reads a tensor of this shape, optionally with leading dimensions of 1. The caller frees *out. */
 static clf_status read(float **out, const struct source *source, const struct clf__stored_tensor *tensor,
                        const int64_t *shape, int dimensions)
 {
@@ -185,7 +186,7 @@ static clf_status read_convolution(struct convolution *out, const struct source 
     return status == CLF_OK ? read(&out->bias, source, find(source, name, ".bias"), shape, 1) : status;
 }
 
-/* Finds the tensors of an LSTM that an ONNX exporter has named onnx::LSTM_N, in this order. */
+/* Returns tensor `index`, in file order, of the LSTM tensors that an ONNX exporter named onnx::LSTM_N. */
 static const struct clf__stored_tensor *find_exported(const struct source *source, int index)
 {
     static const char start[] = "onnx::LSTM_";
@@ -198,7 +199,7 @@ static const struct clf__stored_tensor *find_exported(const struct source *sourc
     return NULL;
 }
 
-/* Adds up the two halves of the bias, which ONNX joins and PyTorch stores as two tensors. */
+/* Adds the two biases, which ONNX concatenates and PyTorch stores as two tensors. */
 static clf_status read_bias(struct clf__silero *network, const struct source *source)
 {
     int64_t count = (int64_t)GATES * network->units, both = 2 * count;

@@ -12,7 +12,7 @@ enum { CLF__SILERO_CONTEXT = 64, CLF__SILERO_MOST_STATE = 512 };
 
 /* The state between chunks; a zeroed state is the start of a recording. */
 struct clf__silero_state {
-    float context[CLF__SILERO_CONTEXT]; /* the last samples of the chunk before */
+    float context[CLF__SILERO_CONTEXT]; /* the last samples of the previous chunk */
     float hidden[CLF__SILERO_MOST_STATE], cell[CLF__SILERO_MOST_STATE];
 };
 

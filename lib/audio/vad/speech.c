@@ -2,14 +2,14 @@
 
 #include "base/minmax.h"
 
-/* PAUSE: a span that must end at its maximum length ends at the last silence that is longer than 98 ms. */
+/* PAUSE: a span that reaches the maximum length ends at its last silence longer than 98 ms. */
 enum { NONE = -1, PAUSE = 1568 };
 
-/* Positions in samples; NONE: there is no such position. */
+/* Positions in samples; NONE: no position. */
 struct finder {
     const struct clf__speech_rules *rules;
     struct clf__spans *spans;
-    int64_t start;   /* of the current span */
+    int64_t start;   /* start of the current span */
     int64_t silence; /* start of the current silence in the span */
     int64_t pause;   /* start of the last pause in the span */
     int64_t resumed; /* start of speech after that pause */
@@ -26,8 +26,8 @@ static clf_status add(struct finder *finder, int64_t end)
     return clf__spans_add(finder->spans, (struct clf__span){finder->start, end});
 }
 
-/* Ends a span that has become too long, at its last pause or here. Sets *is_over to 1 if the chunk needs no
- * other rule. */
+/* Ends a span that has become too long, at its last pause or here. Sets *is_over to 1 if no other rule
+ * applies to the chunk. */
 static clf_status limit(struct finder *finder, int64_t at, int *is_over)
 {
     const struct clf__speech_rules *rules = finder->rules;
@@ -43,7 +43,7 @@ static clf_status limit(struct finder *finder, int64_t at, int *is_over)
     return CLF_OK;
 }
 
-/* The chunk at `at` is silence. */
+/* Processes a chunk of silence at sample `at`. */
 static clf_status be_silent(struct finder *finder, int64_t at)
 {
     const struct clf__speech_rules *rules = finder->rules;

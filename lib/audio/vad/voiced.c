@@ -76,7 +76,7 @@ static void find_powers(double *powers, const struct clf__voiced *voiced)
 }
 
 /* Returns the highest autocorrelation at the period of a voice; the spectrum is compressed by a square root,
- * so that it does not depend on the strongest harmonic alone. */
+ * so that the strongest harmonic does not dominate. */
 static double find_harmonicity(const double *powers, const double *cosines)
 {
     double real[FRAME] = {0}, imaginary[FRAME] = {0}, best = 0;
@@ -132,7 +132,7 @@ int clf__voiced_add(float *energy, struct clf__voiced *voiced, const float *samp
     double *fine = voiced->fine[voiced->next];
     find_fine(fine, powers);
     voiced->next = (voiced->next + 1) % (CLF__VOICED_LAG + 1);
-    double stability = correlate(fine, voiced->fine[voiced->next]); /* the oldest one is next */
+    double stability = correlate(fine, voiced->fine[voiced->next]); /* fine[next] is the oldest */
     *energy = (float)(DECIBELS * log10(sum / FRAME + FLOOR));
     int is_harmonic =
         flatness < MOST_FLATNESS && find_harmonicity(powers, voiced->cosines) > LEAST_HARMONICITY;

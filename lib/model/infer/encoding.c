@@ -57,8 +57,8 @@ void clf__encoding_free(struct clf__encoding *encoding)
     encoding->rows = CLF__NO_TENSOR;
 }
 
-/* Copies rows to the session. Rows of another device are read first, because a thread that holds the locks of
- * two devices could wait forever. */
+/* Copies rows to the session. Rows of another device are read first, because holding the locks of two devices
+ * could deadlock. */
 static clf_status load(struct clf__session *session, int first, const struct clf__encoding *encoding)
 {
     struct clf_device *device = session->transformer->device;

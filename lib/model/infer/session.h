@@ -71,7 +71,7 @@ struct clf__encoding {
     struct clf__arena arena;
     struct clf__tensor rows; /* buffer NULL: none */
 };
-/* Copies source `index` of the last encoded batch into `encoding`, which is empty or is freed first. */
+/* Copies source `index` of the last encoded batch into `encoding`, and frees its previous rows. */
 clf_status clf__encoding_save(struct clf__encoding *encoding, struct clf__session *session, int index);
 /* Copies rows from the host to a device. */
 clf_status clf__encoding_write(struct clf__encoding *encoding, struct clf_device *device, const float *source,
@@ -79,8 +79,7 @@ clf_status clf__encoding_write(struct clf__encoding *encoding, struct clf_device
 /* Reads the rows. */
 clf_status clf__encoding_read(const struct clf__encoding *encoding, float *target);
 void clf__encoding_free(struct clf__encoding *encoding);
-/* Makes copies of encoded rows the last encoded batch; those of another device are copied through the host.
- */
+/* Loads encoded rows as the last encoded batch; rows on another device are copied through the host. */
 clf_status clf__session_load(struct clf__session *session, struct clf__encoding *const *sources, int count);
 
 /* The memory holds the cross-attention keys and values of cached sources, for every decoder layer. Each
@@ -89,7 +88,7 @@ clf_status clf__session_load(struct clf__session *session, struct clf__encoding 
 /* Reserves rows for a source of `length` tokens or frames in a free slot. Returns 0 if there is no free range
  * of this size, which cannot happen while all slots are free. */
 int clf__session_reserve(struct clf__session *session, int slot, int length);
-/* Makes a slot reserved for a longer source hold a source with this number of encoder rows. */
+/* Sets the number of encoder rows of a slot that was reserved for a longer source. */
 void clf__session_shorten(struct clf__session *session, int slot, int rows);
 /* Returns the number of encoder rows of the source in a slot. */
 int clf__session_slot_rows(const struct clf__session *session, int slot);

@@ -31,17 +31,17 @@ enum { VARINT = 0, FIXED_64 = 1, BYTES = 2, FIXED_32 = 5 }; /* wire types */
 struct reader {
     struct clf__shard *shard;
     struct clf__tensor_list *list;
-    int capacity;        /* of the list of tensors */
+    int capacity;        /* capacity of the list of tensors */
     const uint8_t *file; /* the whole file */
 };
 
-/* Bytes of the file that are not read yet. */
+/* Unread bytes of the file. */
 struct part {
     const uint8_t *at, *end;
 };
 
 struct field {
-    uint64_t number, value; /* value of a number; of fixed numbers 0 */
+    uint64_t number, value; /* value if wire is VARINT; 0 for fixed-size numbers */
     int wire;
     struct part bytes; /* if wire is BYTES */
 };
@@ -66,7 +66,7 @@ static clf_status read_varint(uint64_t *out, const struct reader *reader, struct
     return damaged(reader, part, "not an ONNX file, or a number is truncated");
 }
 
-/* Reads a field of a message that has one left. */
+/* Reads the next field of a message that is not exhausted. */
 static clf_status read_field(struct field *out, const struct reader *reader, struct part *part)
 {
     uint64_t key, size = 0;
@@ -106,7 +106,7 @@ static clf_status add_dimension(const struct reader *reader, struct clf__stored_
     return CLF_OK;
 }
 
-/* Reads dimensions: one, or a packed list. */
+/* Reads one dimension or a packed list of dimensions. */
 static clf_status read_dimensions(const struct reader *reader, struct clf__stored_tensor *tensor,
                                   const struct field *field)
 {
@@ -138,7 +138,7 @@ static const struct clf__element_type *find_type(uint64_t number)
     return NULL;
 }
 
-/* A tensor of the file before its checks. */
+/* A tensor of the file before validation. */
 struct found {
     struct clf__stored_tensor tensor;
     struct part name, values;
@@ -165,7 +165,8 @@ static clf_status read_tensor(struct found *out, const struct reader *reader, st
     return CLF_OK;
 }
 
-/* Adds a weight to the list; the constants of the network itself are integers, numbers or have no name. */
+/* Adds a weight to the list; skips other constants of the network: integers, scalars, and tensors without a
+ * name. */
 static clf_status add_tensor(struct reader *reader, const struct found *found)
 {
     struct clf__stored_tensor tensor = found->tensor;

@@ -17,7 +17,7 @@ clf_status clf__weights_open(struct clf__weights **out, const char *folder);
 clf_status clf__weights_open_file(struct clf__weights **out, const char *folder, const char *name);
 /* Opens a Marian file (model/weights/marian.h) at any path. */
 clf_status clf__weights_open_marian(struct clf__weights **out, const char *path);
-/* Opens a network at any path: as safetensors if the name ends with .safetensors, else as ONNX. */
+/* Opens a network at any path: as safetensors if the name ends with .safetensors, otherwise as ONNX. */
 clf_status clf__weights_open_network(struct clf__weights **out, const char *path);
 /* Opens a torch.save() file at any path. */
 clf_status clf__weights_open_pytorch(struct clf__weights **out, const char *path);

@@ -158,14 +158,13 @@ static int is_text_of(const struct clf__segment *segment, const char *text, size
     return size == segment->shown.text_size && memcmp(text, segment->text, size) == 0;
 }
 
-/* Returns the part of a translation without surrounding white space; all of it if it is the text of the
- * segment. */
+/* Trims white space around a translation, unless it equals the text of the segment. */
 static struct clf__part part_of(const struct clf__segment *segment, const char *text, size_t size)
 {
     return is_text_of(segment, text, size) ? (struct clf__part){0, size} : clf__part_trim(text, 0, size);
 }
 
-/* Copies a part of a translation with spaces in the place of line breaks. */
+/* Copies a part of a translation, with line breaks replaced by spaces. */
 static clf_status copy_line(char **out, const char *text, struct clf__part part)
 {
     CLF__TRY(clf__copy_bytes(out, text + part.start, part.size));
@@ -192,8 +191,7 @@ static clf_status check_links(const struct clf__markup_pair *pair)
     return CLF_OK;
 }
 
-/* Moves the links of a text to the text without its first `removed` bytes; returns the links that are in it.
- */
+/* Adjusts links after the first `removed` bytes of a text are removed, and drops links outside the rest. */
 static clf_status shift_links(struct clf_alignment_link **out, int *count,
                               const struct clf__markup_pair *pair, size_t removed, size_t size)
 {

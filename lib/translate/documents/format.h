@@ -16,26 +16,26 @@ struct clf_document {
     size_t size;
     struct clf_document_options options; /* `name`, `format` and `ignored` only during clf__format.read() */
     struct clf__segments segments;
-    void *state;     /* of the format */
+    void *state;     /* private to the format */
     char **warnings; /* (warning_count) */
     int warning_count, warning_capacity;
 };
 
 struct clf__format {
     struct clf_document_format shown;
-    /* Returns whether a text without a known suffix has the format; NULL: never. */
+    /* Detects the format of a text without a known suffix; NULL: never. */
     int (*is)(const char *bytes, size_t size);
     /* Finds the segments. Messages do not contain the name of the document. */
     clf_status (*read)(struct clf_document *document);
-    /* Writes the document; failures are those of the output, or returned. */
+    /* Writes the document. Returns a failure, or leaves it in the status of `out`. */
     clf_status (*write)(struct clf__output *out, struct clf_document *document);
-    /* Frees document->state; NULL: there is none. */
+    /* Frees document->state; NULL: the format has no state. */
     void (*close)(struct clf_document *document);
 };
 extern const struct clf__format clf__format_text, clf__format_srt, clf__format_vtt, clf__format_html,
     clf__format_json, clf__format_po;
 
-/* Returns a format by its index; NULL if there are fewer. */
+/* Returns a format by its index; NULL if there are fewer formats. */
 const struct clf__format *clf__format_at(int index);
 /* Returns the format of a file name by its suffix; NULL if it is unknown. */
 const struct clf__format *clf__format_of_name(const char *name);
@@ -50,7 +50,7 @@ size_t clf__document_mark(const char *bytes, size_t size);
 clf_status clf__document_warn(struct clf_document *document, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Writes the bytes of a document with the translations in the place of [segment.start, segment.end).
+/* Writes the bytes of a document, with each segment's bytes [start, end) replaced by its translation.
  *
  * @param add_text adds text to the output, which is `user`, in the notation of the format. */
 clf_status clf__document_splice(struct clf__output *out, const struct clf_document *document,
@@ -63,7 +63,7 @@ struct clf__text_line {
     size_t start, end, next;
     int number; /* from 1 */
 };
-/* Reads the next line; the first one if line->number is 0 (start at line->next). Returns 0 at the end. */
+/* Reads the next line, or, if line->number is 0, the first line at line->next. Returns 0 at the end. */
 int clf__text_line_next(struct clf__text_line *line, const char *bytes, size_t size);
 
 /* Returns whether a text contains a letter; a text without letters is not translated. */

@@ -71,7 +71,7 @@ void clf__inlines_open(struct clf__inlines *inlines, const char *bytes, unsigned
     inlines->open[inlines->depth++] = inlines->count - 1;
 }
 
-/* Makes the innermost open marks single tags, down to a depth. */
+/* Turns open marks deeper than `depth` into single tags. */
 static void abandon(struct clf__inlines *inlines, int depth)
 {
     while (inlines->depth > depth) {

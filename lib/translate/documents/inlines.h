@@ -9,12 +9,12 @@ enum { CLF__MOST_INLINES = 64 };
 
 /* Zero-initialise, and free the bytes of `text` at the end. */
 struct clf__inlines {
-    struct clf__output text; /* one line; runs of white space are a space */
+    struct clf__output text; /* one line; each run of white space becomes one space */
     struct clf_mark marks[CLF__MOST_INLINES];
     struct clf__tags tags[CLF__MOST_INLINES];
     unsigned names[CLF__MOST_INLINES];
     int count;
-    int open[CLF__MOST_INLINES]; /* (depth) marks whose end is not known */
+    int open[CLF__MOST_INLINES]; /* (depth) open marks, whose end is not known yet */
     int depth;
     size_t start, end; /* bytes of the document from the first text or tag to the last; start == end: empty */
 };
@@ -29,20 +29,20 @@ void clf__inlines_open(struct clf__inlines *inlines, const char *bytes, unsigned
 void clf__inlines_close(struct clf__inlines *inlines, const char *bytes, unsigned name, size_t start,
                         size_t end);
 
-/* Returns whether there is no room for another mark: call clf__inlines_end() and continue. */
+/* Returns whether another mark would not fit; if so, call clf__inlines_end() and continue. */
 int clf__inlines_are_full(const struct clf__inlines *inlines);
 
-/* Adds the segment, unless it has no letters, and empties the text. White space around it is not part of it.
- */
+/* Adds the segment, unless it has no letters, and empties the text. Surrounding white space is not part of
+ * the segment. */
 clf_status clf__inlines_end(struct clf__inlines *inlines, struct clf_document *document, int line);
-/* Like clf__inlines_end(), with the bytes of the document that a translation replaces. */
+/* Like clf__inlines_end(), but the caller passes the bytes of the document that a translation replaces. */
 clf_status clf__inlines_end_at(struct clf__inlines *inlines, struct clf_document *document, int line,
                                size_t start, size_t end);
 /* Empties the text without adding it. */
 void clf__inlines_clear(struct clf__inlines *inlines);
 
-/* Reads a placeholder of a program at the start of a text: %s, %1$d, %(name)s, {0}, {name}, {{name}},
- * ${name}. Returns its size; 0: there is none. */
+/* Reads a format placeholder at the start of a text: %s, %1$d, %(name)s, {0}, {name}, {{name}}, ${name}.
+ * Returns its size; 0: there is none. */
 size_t clf__placeholder_size(const char *text, size_t size);
 
 /* Reads an HTML tag at the start of a text, such as <b>, </b> or <br/>. Returns its size; 0: there is none.

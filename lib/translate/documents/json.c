@@ -1,5 +1,5 @@
-/* JSON of strings, such as the messages of a program: each line of a string that is a value is a segment.
- * Keys, numbers and addresses are kept; placeholders and HTML tags are marks. */
+/* JSON files of strings, such as the messages of a program: each line of a string that is a value is a
+ * segment. Keys, numbers and addresses are kept; placeholders and HTML tags are marks. */
 #include <string.h>
 
 #include <jansson.h>
@@ -54,7 +54,7 @@ static size_t encode(char *out, unsigned point)
     return size;
 }
 
-/* Decodes the character at a position of a string; returns the size of its notation. */
+/* Decodes the character at a position of a string; returns the number of bytes that represent it. */
 static size_t read_character(char *out, size_t *size, const char *text)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";

@@ -1,4 +1,4 @@
-/* Growing bytes. */
+/* A growable byte buffer. */
 #ifndef CLF_DOCUMENTS_OUTPUT_H
 #define CLF_DOCUMENTS_OUTPUT_H
 
@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-/* Zero-initialise. After a failure, further bytes are ignored; the status is that of the first failure. */
+/* Zero-initialise. After a failure, further bytes are ignored, and the status is the first failure. */
 struct clf__output {
     char *bytes; /* (size) followed by a NUL unless NULL; the owner calls clf__free() */
     size_t size, capacity;

@@ -1,4 +1,4 @@
-/* gettext PO: a message without a translation is a segment, and so is its plural. Existing translations,
+/* gettext PO: each untranslated message is a segment, and so is its plural form. Existing translations,
  * comments, obsolete messages and the header are kept. Placeholders, line breaks and HTML tags are marks. */
 #include <string.h>
 
@@ -11,7 +11,7 @@ struct string {
         size_t start, end;
     } * items; /* (count) */
     int count, capacity;
-    int line; /* of the first */
+    int line; /* line of the first literal */
 };
 
 /* The kind of the last keyword. */
@@ -23,7 +23,7 @@ struct reader {
     const char *bytes;
     struct string id, plural, translation;
     enum keyword last;
-    int index; /* of the translation, as in msgstr[1] */
+    int index; /* index of the translation, as in msgstr[1] */
     struct clf__inlines inlines;
     int skipped; /* messages with too many marks */
 };
@@ -140,7 +140,7 @@ static int begins_with(const char *text, size_t size, const char *word)
     return size >= length && memcmp(text, word, length) == 0;
 }
 
-/* Reads "msgstr[1]" up to the string; returns its size, 0 if it is malformed. */
+/* Reads "msgstr[1]" up to the string; returns its size, or 0 if it is malformed. */
 static size_t read_index(int *index, const char *text, size_t size)
 {
     size_t at = strlen("msgstr");
@@ -165,7 +165,7 @@ static clf_status read_line(struct reader *reader, size_t start, const struct cl
     static const char *const words[] = {NULL, "msgctxt", "msgid", "msgid_plural", "msgstr"};
     enum keyword found = NONE;
     for (int i = CONTEXT; i <= TRANSLATION; i++) {
-        found = begins_with(text, size, words[i]) ? (enum keyword)i : found; /* msgid_plural is after msgid */
+        found = begins_with(text, size, words[i]) ? (enum keyword)i : found; /* msgid_plural follows msgid */
     }
     size_t word = found != NONE ? strlen(words[found]) : 0;
     if (found != NONE) {

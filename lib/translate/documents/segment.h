@@ -9,7 +9,7 @@
 
 /* The tags of a mark: bytes of the document. */
 struct clf__tags {
-    size_t start, start_end, end, end_end; /* both tags; end == end_end: there is only the first */
+    size_t start, start_end, end, end_end; /* both tags; end == end_end: only a start tag */
     int spaces;                            /* CLF__SPACE_...; only for a mark without content */
 };
 enum { CLF__SPACE_BEFORE = 1, CLF__SPACE_AFTER = 2 };
@@ -42,7 +42,7 @@ struct clf__new_segment {
     size_t start, end;
     int line;
 };
-/* Returns CLF_UNSUPPORTED for more segments than the limit. */
+/* Adds a segment. Returns CLF_UNSUPPORTED if the number of segments would exceed the limit. */
 clf_status clf__segments_add(struct clf__segments *segments, const struct clf__new_segment *segment);
 void clf__segments_free(struct clf__segments *segments);
 
@@ -54,8 +54,7 @@ clf_status clf__segment_set(struct clf__segment *segment, const char *text, size
 int clf__segment_is_changed(const struct clf__segment *segment);
 
 /* Writes bytes [from, to) of the translation, or of the text if there is none, with the tags of the marks
- * that start or end in it. A part that is not the last leaves the tags at its end to the next part, except
- * end tags.
+ * that start or end in it. Start tags at the end of a part are written with the next part, if there is one.
  *
  * @param bytes the document.
  * @param add adds text in the notation of the format. */

@@ -1,4 +1,4 @@
-/* Writing documents. */
+/* Writes documents with the translations of their segments. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* Translates a document: segments with marks by a translator that aligns, the others without. */
+/* Translates a document: segments with marks use a translator with alignment, and other segments a translator
+ * without. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,7 +11,7 @@
 struct sentence {
     size_t source, text; /* positions in the segment and in its translation */
     size_t source_size, text_size;
-    int first_link; /* its links end where those of the next sentence begin */
+    int first_link; /* first of its links; they end at the first link of the next sentence */
 };
 
 /* A running call; the payload of its hooks. */
@@ -44,7 +45,7 @@ static void poll(void *payload)
     }
 }
 
-/* Returns the position of a part of a text at or after `at`; the end of the text if it is not there. */
+/* Returns the position of a part of a text at or after `at`, or the end of the text if it is not found. */
 static size_t find_part(const char *text, size_t size, size_t at, const char *part, size_t part_size)
 {
     for (; at + part_size <= size; at++) {
@@ -90,7 +91,7 @@ static void take_sentence(int line, const struct clf_sentence *sentence, void *p
     }
 }
 
-/* Moves the links of the sentences to their places in the whole translation. */
+/* Converts the links of the sentences to positions in the whole translation. */
 static void join_links(struct call *call, const char *text, size_t size)
 {
     size_t at = 0;

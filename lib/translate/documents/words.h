@@ -1,4 +1,4 @@
-/* Words and widths of text, to divide it and to break lines. */
+/* Word boundaries and widths of text, for splitting text and breaking lines. */
 #ifndef CLF_DOCUMENTS_WORDS_H
 #define CLF_DOCUMENTS_WORDS_H
 
@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-/* Finds the positions between two words of a text, after the white space between them (Unicode Standard Annex
- * 14); positions after a hyphen or a slash are left out.
+/* Finds the positions between two words of a text, after the white space between them (Unicode Standard
+ * Annex 14), except after a hyphen or a slash.
  *
  * @param out receives (count) positions in order; the caller frees them with clf__free(). */
 clf_status clf__words_breaks(size_t **out, int *count, const char *text, size_t size);

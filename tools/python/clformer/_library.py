@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 # An editable installation has two folders: the sources, and the folder of the built files.
 FOLDER: Path = next((path for path in map(Path, __path__) if (path / "lib").exists()), Path(__file__).parent)
-# python3-clformer of Debian has no copies of the library and of the command; it uses those of the system.
+# Debian's python3-clformer contains no library and no command; it uses the installed ones.
 IS_BUNDLED: bool = (FOLDER / "bin" / "clformer").exists()
 COMMAND: str = str(FOLDER / "bin" / "clformer") if IS_BUNDLED else os.path.join(sys.base_prefix, "bin", "clformer")
 _drivers.find()

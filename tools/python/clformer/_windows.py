@@ -1,4 +1,4 @@
-"""Encoded windows of speech (clformer/windows.h): what clformer_ctranslate2's Whisper runs on. Threads may share all objects."""
+"""Encoded windows of speech (clformer/windows.h), on which clformer_ctranslate2's Whisper is built. Threads may share all objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Floats = NDArray[numpy.float32]
 
 @dataclass(frozen=True)
 class Text:
-    """A text of a window: ids without the end token; the sum of natural log-probabilities with it."""
+    """A text of a window: ids without the end token; the sum of natural log-probabilities including the end token."""
 
     ids: List[int]
     log_probability: float
@@ -81,7 +81,7 @@ class Windows:
         speech.windows.add(self)
 
     def read(self) -> Floats:
-        """Returns the output of the encoder: windows, positions, width."""
+        """Returns the output of the encoder (windows, positions, width)."""
         with self.lock:
             return self.values if self.values is not None else self._copy()
 
@@ -129,14 +129,14 @@ class Speech:
                 engine.changed.notify_all()
 
     def encode(self, features: Floats) -> Windows:
-        """Encodes log-mel features: windows, bands, frames."""
+        """Encodes log-mel features (windows, bands, frames)."""
         values = numpy.ascontiguousarray(features, numpy.float32)
         count, bands, frames = values.shape
         with self._use() as engine:
             return Windows(self, lambda out: lib.clf_windows_encode(out, engine, _float_pointer(values), count, bands, frames))
 
     def load(self, encoded: Floats) -> Windows:
-        """Returns windows with a given output of the encoder: windows, positions, width."""
+        """Returns windows with a given output of the encoder (windows, positions, width)."""
         values = numpy.ascontiguousarray(encoded, numpy.float32)
         count, positions, width = values.shape
         with self._use() as engine:
@@ -166,7 +166,7 @@ class Speech:
         return Generation(texts, result.no_speech_probability)
 
     def languages(self, windows: Windows, languages: Sequence[int]) -> Floats:
-        """Returns the probabilities of languages, which are given by their ids: windows, languages."""
+        """Returns the probabilities (windows, languages) of languages that are given by their ids."""
         found = numpy.empty((windows.shape[0], len(languages)), numpy.float32)
         with self._use(windows) as handle:
             check(lib.clf_windows_languages(_float_pointer(found), handle, _int_array(languages), len(languages)))

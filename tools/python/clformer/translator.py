@@ -200,10 +200,10 @@ class Translator:
         LineWarning counts, for example, subtitles that are too long to read.
 
         document: bytes of a file: subtitles, HTML, JSON, gettext PO or plain text, in UTF-8.
-        name: file name, whose suffix decides the format; it begins messages.
-        format: "srt", "vtt", "html", "json", "po" or "text"; None: found by the suffix, else by the content.
+        name: file name, whose suffix selects the format; messages begin with it.
+        format: "srt", "vtt", "html", "json", "po" or "text"; None: chosen by the suffix, or else by the content.
         subtitle_width: columns of a line of subtitles; 0: one line; None: 42.
-        reading_speed: characters per second above which a subtitle is counted in a warning; 0: never; None: 21.
+        reading_speed: a warning counts the subtitles with more characters per second; 0: no warning; None: 21.
 
         >>> translator.translate_document("Je suis étudiant\\n".encode(), format="text")
         b"I'm a student.\\n"

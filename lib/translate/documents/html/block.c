@@ -62,7 +62,7 @@ int clf__html_block_pair(struct clf__html_block *block, int from, int to)
     return -1;
 }
 
-/* Extends a range of pieces by the tags around it whose elements end in it. */
+/* Extends a range of pieces to the surrounding tags whose partner is in the range. */
 static void add_tags(int *first, int *last, const struct clf__html_block *block, int from, int to)
 {
     int start = *first, end = *last;

@@ -20,9 +20,9 @@ enum clf__html_piece_kind {
 struct clf__html_piece {
     enum clf__html_piece_kind kind;
     size_t start, end; /* bytes of the document */
-    unsigned name;     /* of a tag: clf__html_hash() */
-    int partner;       /* index of the other tag of the element; -1: there is none */
-    int has_text;      /* a text that is not white space */
+    unsigned name;     /* hash of a tag's name: clf__html_hash() */
+    int partner;       /* index of the other tag of the element; -1: none */
+    int has_text;      /* the piece is text other than white space */
 };
 
 struct clf__html_block {
@@ -42,8 +42,8 @@ struct clf__html_text {
 /* Adds a piece; returns 0 if the block is full. */
 int clf__html_block_add(struct clf__html_block *block, const char *bytes, struct clf__html_piece piece);
 
-/* Finds the elements of pieces [from, to), and returns the index of the first tag between two texts whose
- * element is not completely in them; -1: there is none. */
+/* Finds the elements of pieces [from, to). Returns the index of the first tag between two texts whose element
+ * is not completely within these pieces, or -1. */
 int clf__html_block_pair(struct clf__html_block *block, int from, int to);
 
 /* Returns the number of pieces [from, to) with text other than white space. */

@@ -61,7 +61,7 @@ static clf_status add_lines(struct reader *reader, size_t start, size_t end)
     return CLF_OK;
 }
 
-/* Adds the only text of pieces, or one with elements. */
+/* Adds pieces as a plain range if they have one text, otherwise as a text with elements. */
 static clf_status add_pieces(struct reader *reader, int from, int to)
 {
     const struct clf__html_block *block = &reader->block;
@@ -87,7 +87,7 @@ static clf_status add_pieces(struct reader *reader, int from, int to)
     return status;
 }
 
-/* Adds the texts of a block, which tags without a partner divide, and empties the block. */
+/* Adds the texts of a block, divided at tags without a partner, and empties the block. */
 static clf_status end_block(struct reader *reader)
 {
     struct clf__html_block *block = &reader->block;
@@ -103,7 +103,7 @@ static clf_status end_block(struct reader *reader)
     return CLF_OK;
 }
 
-/* Returns 1 if the next token is the end tag of a start tag; reads it. */
+/* If the next token is the end tag of `start`, reads it and returns 1. */
 static int is_closed(struct clf__html_tokens *tokens, const struct clf__html_token *start)
 {
     struct clf__html_tokens ahead = *tokens;
@@ -118,7 +118,7 @@ static int is_closed(struct clf__html_tokens *tokens, const struct clf__html_tok
     return 1;
 }
 
-/* Reads a token that is not text: adds it to the block if it is inline. Returns 1 if the block ends. */
+/* Processes a token that is not text: adds an inline tag to the block. Returns 1 if the block ends. */
 static int take_tag(struct clf__html_block *block, struct clf__html_elements *elements,
                     struct clf__html_tokens *tokens, const struct clf__html_token *token)
 {

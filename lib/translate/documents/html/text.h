@@ -7,17 +7,17 @@
 #include "base/status.h"
 #include "translate/documents/output.h"
 
-/* Trims white space around a text: HTML's, and no-break spaces in any notation. */
+/* Trims HTML white space and no-break spaces, in any notation, around a text. */
 void clf__html_trim(const char *bytes, size_t *start, size_t *end);
 
-/* Decodes character references. A build without Gumbo, which knows their 2231 names, copies the text.
+/* Decodes character references. Gumbo has the table of their 2231 names; a build without Gumbo copies the
+ * text.
  *
  * @param out receives a NUL-terminated text; the caller frees it with clf__free().
  * @param size receives its size. */
 clf_status clf__html_references(char **out, size_t *size, const char *bytes, size_t raw_size);
 
-/* Like clf__html_references(); also turns each run of white space into a space, without spaces at both ends.
- */
+/* Like clf__html_references(); also collapses each run of white space into one space and trims the ends. */
 clf_status clf__html_decode(char **out, size_t *size, const char *bytes, size_t raw_size);
 
 /* Adds a text with &, < and > as character references to the output `user`. */

@@ -18,7 +18,7 @@ struct reader {
     size_t from; /* start of the plain text of the cue */
 };
 
-/* Reads a character reference; returns its size, 0 if it is text. Other references are kept as text. */
+/* Reads a character reference; returns its size, or 0 for text. Unknown references are kept as text. */
 static size_t read_reference(struct clf__output *plain, const char *text, size_t size)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Divides translations over the slots of their sentences, in proportion to the source and between words. */
+/* Splits translations among the slots of their sentences, in proportion to the source and between words. */
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "translate/documents/subtitles/subtitles.h"
@@ -18,8 +18,7 @@ static const char *text_of(size_t *size, const struct clf__segment *segment)
     return segment->translation != NULL ? segment->translation : segment->text;
 }
 
-/* Returns the index of the break, from `first` to `last`, with the number of code points that is nearest to
- * `wanted`. */
+/* Returns the break from `first` to `last` whose number of code points is nearest to `wanted`. */
 static int find_nearest(const size_t *points, int first, int last, double wanted)
 {
     int best = first;
@@ -33,7 +32,7 @@ static int find_nearest(const size_t *points, int first, int last, double wanted
     return best;
 }
 
-/* Sets the ranges of several parts. `points` are the code points before each break. */
+/* Sets the ranges of several parts. `points`: the number of code points before each break. */
 static void place_parts(struct clf__slot_part *parts, int count, const size_t *breaks, const size_t *points,
                         int break_count, size_t size, size_t total)
 {

@@ -59,7 +59,7 @@ void clf__layout_free(struct clf__layout *layout)
     clf__free(layout->tags);
 }
 
-/* Returns the end of a line without the spaces at its end. */
+/* Returns the end of a line without trailing spaces. */
 static size_t trim_end(const struct clf__layout *layout, size_t start, size_t end)
 {
     while (end > start && strchr(" \n", layout->text.bytes[end - 1]) != NULL) {
@@ -129,8 +129,8 @@ void clf__layout_write(struct clf__output *out, const struct clf__layout *layout
         if (start > 0) {
             clf__output_add_string(out, newline);
         }
-        /* A tag in the gap between two lines belongs to the line before, one after the gap to the next line.
-         */
+        /* A tag in the gap between two lines belongs to the line before the gap, and a tag after the gap to
+         * the next line. */
         for (; tag < layout->tag_count && (layout->tags[tag].at < next || is_last); tag++) {
             size_t to = layout->tags[tag].at < end ? layout->tags[tag].at : end;
             add_text(out, layout->text.bytes + at, to - at);
@@ -139,7 +139,7 @@ void clf__layout_write(struct clf__output *out, const struct clf__layout *layout
         }
         add_text(out, layout->text.bytes + at, end - at);
     }
-    for (; tag < layout->tag_count; tag++) { /* there is no text */
+    for (; tag < layout->tag_count; tag++) { /* the cue has no text */
         clf__output_add(out, layout->tags[tag].tag, layout->tags[tag].size);
     }
 }

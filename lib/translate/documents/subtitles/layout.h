@@ -22,16 +22,15 @@ struct clf__layout {
  * clf__segment_writer, with the layout as `user`; tags are borrowed. */
 void clf__layout_add_text(void *user, const char *text, size_t size);
 void clf__layout_add_tag(void *user, const char *tag, size_t size);
-/* Adds a space unless there is one or the scripts need none before `next`. */
+/* Adds a space before `next`, unless the text ends with a space or the scripts do not use spaces. */
 void clf__layout_add_space(struct clf__layout *layout, const char *next, size_t size);
 void clf__layout_end_line(struct clf__layout *layout);
 void clf__layout_clear(struct clf__layout *layout);
 void clf__layout_free(struct clf__layout *layout);
 
-/* Breaks a text of one line into two lines of about the same width if it is wider than `width` columns; 0:
- * never. */
+/* Breaks a line wider than `width` columns into two lines of about the same width; 0: never. */
 clf_status clf__layout_break(struct clf__layout *layout, int width);
-/* Returns the columns of the widest line. */
+/* Returns the width of the widest line in columns. */
 size_t clf__layout_columns(const struct clf__layout *layout);
 
 /* Writes the lines with their tags.

@@ -1,4 +1,4 @@
-/* Joins the slots of sentences that go on over several cues, and finds their segments. */
+/* Joins the slots of sentences that span several cues, and finds their segments. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include "translate/documents/subtitles/subtitles.h"
 #include "translate/documents/words.h"
 
-/* A sentence does not go on after a pause; subtitles without punctuation are divided after some text. */
+/* A long pause ends a sentence; subtitles without punctuation are divided after MOST_SENTENCE bytes. */
 static const double most_pause = 3; /* seconds */
 enum { MOST_SENTENCE = 300 };       /* bytes */
 
@@ -18,14 +18,14 @@ struct run {
     int first, end;          /* slots */
     struct clf__output text; /* one line */
     size_t base;             /* position of the map in the plain text */
-    size_t *map;             /* (map_size) position in the text of each byte of the plain text */
+    size_t *map;             /* (map_size) for each byte of the plain text, its position in the text */
     size_t map_size, map_capacity;
     size_t *ends; /* (end - first) end of each slot in the text */
     size_t ends_capacity;
     struct clf__part_list sentences;
     struct clf_mark *marks; /* (mark_count) marks of the current segment */
     struct clf__tags *tags;
-    int *local; /* for each mark of the run its index in its segment, -1: none */
+    int *local; /* for each mark of the run, its index in its segment; -1: none */
     size_t marks_capacity, tags_capacity, local_capacity;
     int next_mark; /* the first mark after the earlier runs */
     int mark_cue;  /* the cue of the last mark */
@@ -164,7 +164,7 @@ static int end_of_marks(const struct run *run)
     return last;
 }
 
-/* Joins sentences that a mark contains partly, and sentences without letters to others. */
+/* Joins sentences that a mark contains only partly, and sentences without letters to a neighbour. */
 static void join_sentences(struct run *run, int last_mark)
 {
     struct clf__part *parts = run->sentences.items;
@@ -189,7 +189,7 @@ static void join_sentences(struct run *run, int last_mark)
     run->sentences.count = kept;
 }
 
-/* Returns the index of the first mark of the cue of a mark, which follows those of earlier calls. */
+/* Returns the index of the first mark in the cue of `mark`. Calls must pass marks in ascending order. */
 static int first_of_cue(struct run *run, int mark)
 {
     const struct clf__cue *cues = run->subtitles->cues;

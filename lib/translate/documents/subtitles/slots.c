@@ -9,7 +9,7 @@
 struct finder {
     struct clf__subtitles *subtitles;
     struct clf__cue *cue;
-    int index; /* of the cue */
+    int index; /* index of the cue */
 };
 
 static int begins_with(const char *text, size_t size, const char *word)
@@ -35,7 +35,7 @@ static size_t skip_spaces(const char *text, size_t size, size_t at)
     return at;
 }
 
-/* Returns the size of a dash before the words of a speaker, or of notes before a song; 0: none. */
+/* Returns the size of a speaker's dash or of music notes at the start of a line; 0: none. */
 static size_t lead_size(const char *text, size_t size)
 {
     static const char *const dashes[] = {"-", "\xe2\x80\x90", "\xe2\x80\x93", "\xe2\x80\x94"};
@@ -90,7 +90,7 @@ static struct clf__slot *last_slot(struct finder *finder)
     return finder->cue->slot_count > 0 ? &finder->subtitles->slots[finder->subtitles->slot_count - 1] : NULL;
 }
 
-/* Ends the last slot of the cue before a position. */
+/* Ends the last slot of the cue at a position. */
 static void end_slot(struct finder *finder, size_t at)
 {
     struct clf__slot *slot = last_slot(finder);

@@ -1,4 +1,4 @@
-/* SubRip: numbered cues, with <i>, <b>, <u>, <s> and <font>, and the tags of SubStation Alpha, {\an8}. */
+/* SubRip: numbered cues, with <i>, <b>, <u>, <s> and <font>, and SubStation Alpha tags such as {\an8}. */
 #include <string.h>
 #include <strings.h>
 
@@ -75,7 +75,7 @@ static int begins_cue(struct clf__cue *cue, struct clf__text_line *line, const c
     return has_times(cue, bytes, line);
 }
 
-/* Fails for a malformed line of times after a blank line. */
+/* Fails if a malformed line of times follows a blank line. */
 static clf_status check_block(const struct clf__text_line *line, const char *bytes, size_t size)
 {
     struct clf__text_line times = *line;

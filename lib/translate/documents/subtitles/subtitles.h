@@ -1,9 +1,9 @@
-/* Subtitles: cues with times, and sentences that go on over several cues.
+/* Subtitles: cues with times, and sentences that span several cues.
  *
- * The text of a cue is divided into slots: a line that begins with a dash (another speaker), a line in
- * brackets, and the text after a time stamp or a voice tag begin a slot. Slots that belong together form a
- * run, whose sentences are the segments of the document. A part is the share of a slot in a segment; when a
- * subtitle is written, the translation of the segment is divided over its parts. */
+ * The text of a cue is divided into slots. A line that begins with a dash (another speaker), a line in
+ * brackets, and the text after a time stamp or a voice tag each begin a slot. A run is a sequence of slots
+ * with continuous text, and its sentences are the segments of the document. A part is the piece of a segment
+ * in one slot; when a subtitle is written, the translation of a segment is split among its parts. */
 #ifndef CLF_DOCUMENTS_SUBTITLES_H
 #define CLF_DOCUMENTS_SUBTITLES_H
 
@@ -35,7 +35,7 @@ struct clf__cue_syntax {
 };
 
 struct clf__cue {
-    int line;              /* of its times */
+    int line;              /* line number of the cue's times */
     double from, to;       /* seconds */
     size_t start, end;     /* the text: bytes of the document */
     size_t prefix, suffix; /* [start, prefix) and [suffix, end) are kept */
@@ -46,7 +46,7 @@ struct clf__cue {
 
 struct clf__slot {
     int cue;
-    size_t lead, start, end, tail; /* of the plain text: [lead, start) and [end, tail) are kept */
+    size_t lead, start, end, tail; /* positions in the plain text: [lead, start) and [end, tail) are kept */
     size_t tag, tag_end;           /* a tag before the slot: bytes of the document */
     int begins_line, begins_run, ends_run;
     int follows_space;
@@ -55,12 +55,12 @@ struct clf__slot {
 
 /* A mark in the plain text. */
 struct clf__cue_mark {
-    struct clf_mark mark; /* the parent is counted from the first mark of the cue */
+    struct clf_mark mark; /* the index of the parent is relative to the first mark of the cue */
     struct clf__tags tags;
 };
 
 struct clf__slot_part {
-    int segment; /* index; ~index of a segment in `fixed` */
+    int segment; /* index of the segment; ~index for a segment in `fixed` */
     int slot;
     size_t size;     /* code points of the source */
     size_t from, to; /* bytes of the translation */
@@ -72,7 +72,7 @@ struct clf__subtitles {
     struct clf__cue *cues;
     struct clf__slot *slots;
     struct clf__cue_mark *marks;
-    struct clf__slot_part *parts; /* in the order of segments, and of slots */
+    struct clf__slot_part *parts; /* in the order of segments, then of slots */
     int cue_count, cue_capacity, slot_count, slot_capacity, mark_count, mark_capacity, part_count,
         part_capacity;
     struct clf__segments fixed; /* texts without letters */
@@ -88,15 +88,15 @@ clf_status clf__subtitles_add(struct clf__subtitles *subtitles, const struct clf
 
 /* Reads the text of a cue: adds plain text, marks and slots. */
 clf_status clf__cue_read(struct clf__subtitles *subtitles, const char *bytes, int cue);
-/* Finds the slots of a cue in plain text [from, to), which has these tags; the text before `from` is that of
- * other cues. */
+/* Finds the slots of a cue, whose plain text is [from, to) and which has these tags; the text before `from`
+ * belongs to other cues. */
 clf_status clf__cue_find_slots(struct clf__subtitles *subtitles, int cue, size_t from,
                                const struct clf__cue_tag *tags, int count);
 
 /* Finds the segments of all cues and their parts. */
 clf_status clf__subtitles_find_segments(struct clf_document *document);
 
-/* Divides the translations over their parts. */
+/* Splits the translations among their parts. */
 clf_status clf__subtitles_divide(struct clf_document *document);
 /* Returns the segment of a part. */
 struct clf__segment *clf__part_segment(const struct clf_document *document,
@@ -104,11 +104,11 @@ struct clf__segment *clf__part_segment(const struct clf_document *document,
 
 clf_status clf__subtitles_write(struct clf__output *out, struct clf_document *document);
 
-/* Times of a cue. Returns 0 if a line has no valid times, such as "00:00:01,000 --> 00:00:02,500".
+/* Reads the times of a cue. Returns 0 if a line has no valid times, such as "00:00:01,000 --> 00:00:02,500".
  *
  * @param needs_hours 0: hours may be missing. */
 int clf__cue_times(double *from, double *to, const char *line, size_t size, int needs_hours);
-/* A single time, whose hours may be missing. */
+/* Reads a single time, whose hours may be missing. */
 int clf__cue_time(double *out, const char *text, size_t size);
 /* Returns whether a line seems to be a line of times, even if it is malformed. */
 int clf__cue_looks_timed(const char *line, size_t size);

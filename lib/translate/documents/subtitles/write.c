@@ -6,7 +6,7 @@
 #include "translate/documents/subtitles/layout.h"
 #include "translate/documents/subtitles/subtitles.h"
 
-/* Subtitles to warn of: their number, and the line of the first. */
+/* Subtitles to warn about: their number, and the line of the first. */
 struct finding {
     int count, line;
 };
@@ -71,7 +71,7 @@ static clf_status add_slot(struct writer *writer, const struct clf__slot *slot)
     return CLF_OK;
 }
 
-/* Adds text without arrows, so that nothing is mistaken for a line of times. */
+/* Adds text without arrows, so that the text is not mistaken for a line of times. */
 static void add_plain(struct clf__output *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -96,7 +96,7 @@ static void add_escaped(struct clf__output *out, const char *text, size_t size)
     }
 }
 
-/* Notes a subtitle that is difficult to read. */
+/* Records a subtitle that is difficult to read. */
 static void check(struct writer *writer, const struct clf__cue *cue)
 {
     const struct clf_document_options *options = &writer->document->options;

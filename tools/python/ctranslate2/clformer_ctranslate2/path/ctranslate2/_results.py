@@ -56,7 +56,7 @@ class ScoringResult(Result):
 
 
 class WhisperGenerationResult(Result):
-    """sequences, sequences_ids, scores: of each hypothesis, best first; no_speech_prob."""
+    """sequences, sequences_ids and scores have one entry per hypothesis, best first; no_speech_prob."""
 
     def __init__(self, sequences, sequences_ids, scores, no_speech_prob):
         super().__init__(sequences=sequences, sequences_ids=sequences_ids, scores=scores, logits=[],

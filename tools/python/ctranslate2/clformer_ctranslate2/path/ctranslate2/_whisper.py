@@ -1,4 +1,4 @@
-"""Whisper: encodes windows of speech, and generates, detects languages and aligns over them."""
+"""Whisper: encodes windows of speech, generates text, detects languages and aligns text."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ class Whisper(Model):
         kind = read_kind(self._path)
         if kind != "WhisperSpec":
             raise ValueError(f"{self._path}: is a model of the kind {kind}, not of Whisper; use ctranslate2.Translator")
-        # CTranslate2 reads only these files: tokenizers of the folder are the program's.
+        # CTranslate2 reads only these files; the program loads the tokenizer.
         with tempfile.TemporaryDirectory() as folder:
             for name in FILES:
                 if os.path.isfile(os.path.join(self._path, name)):
@@ -84,7 +84,7 @@ class Whisper(Model):
 
     @property
     def is_multilingual(self):
-        """Whether the vocabulary has the empty token, as those of multilingual models."""
+        """Whether the vocabulary has the empty token, as in multilingual models."""
         with self._use():
             return "" in self._ids
 
@@ -103,7 +103,7 @@ class Whisper(Model):
         return self._workers
 
     def _languages(self):
-        """Returns the ids between the start token and those of the tasks."""
+        """Returns the ids between the start token and the task tokens."""
         first = self._ids["<|startoftranscript|>"] + 1
         return list(range(first, self._ids["<|notimestamps|>"] - 5))
 
@@ -212,7 +212,7 @@ class Whisper(Model):
                                         one.no_speech_probability) for one in found]
 
     def _prompts(self, prompts):
-        """Returns lists of ids of lists of tokens or ids."""
+        """Converts lists of tokens or ids to lists of ids."""
         if isinstance(prompts, (str, bytes)) or not hasattr(prompts, "__len__"):
             raise TypeError(f"prompts: must be a list of lists of tokens or ids, not {type(prompts).__name__}")
         unknown = self._ids.get("<|endoftext|>", 0)
