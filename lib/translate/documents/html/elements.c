@@ -32,7 +32,7 @@ enum flag {
     BUTTON = 1 << 23,
     LIST = 1 << 24,
     DOCUMENT = 1 << 25,   /* html and body end with the document */
-    IS_FOREIGN = 1 << 26, /* of an open element: an element in it is SVG or MathML */
+    IS_FOREIGN = 1 << 26, /* of an open element: its child elements are SVG or MathML */
     BREAKS_OUT = 1 << 27, /* the start tag ends an open <svg> or <math> */
     MATH = 1 << 28,       /* MathML, not SVG */
     PASSED = 1 << 29,     /* the special elements around which items and terms end */
