@@ -167,6 +167,9 @@ static void test_several_devices(void **state)
         assert_int_equal(clReleaseContext(part), CL_SUCCESS);
     }
     assert_int_equal(clReleaseContext(both), CL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(clReleaseDevice(parts[i]), CL_SUCCESS);
+    }
     if (count != 2) {
         skip();
     }
