@@ -37,6 +37,35 @@ static inline struct clf_model *load_model(void)
     return model;
 }
 
+/* What the hooks of a transcription have received. */
+struct heard {
+    int segments, progress, asked, stop_at;
+    double last, whole;
+};
+
+static inline void hear(const struct clf_segment *segment, void *user)
+{
+    struct heard *heard = user;
+    assert_int_equal(segment->id, heard->segments);
+    heard->segments++;
+}
+
+static inline void see(double seconds, double of, void *user)
+{
+    struct heard *heard = user;
+    assert_true(seconds > heard->last && seconds <= of);
+    heard->last = seconds;
+    heard->whole = of;
+    heard->progress++;
+}
+
+static inline int ask(void *user)
+{
+    struct heard *heard = user;
+    heard->asked++;
+    return heard->stop_at > 0 && heard->asked >= heard->stop_at;
+}
+
 /* Transcribes `count` samples with these options; the recording is one part. */
 static inline clf_status transcribe(struct clf_transcript **out, struct clf_model *model,
                                     const struct clf_transcribe_options *options, const float *samples,

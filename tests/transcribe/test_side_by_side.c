@@ -21,35 +21,6 @@ static float *make_recording(void)
     return samples;
 }
 
-/* Calls of the callbacks of a transcription. */
-struct heard {
-    int segments, progress, asked, stop_at;
-    double last, whole;
-};
-
-static void hear(const struct clf_segment *segment, void *user)
-{
-    struct heard *heard = user;
-    assert_int_equal(segment->id, heard->segments);
-    heard->segments++;
-}
-
-static void see(double seconds, double of, void *user)
-{
-    struct heard *heard = user;
-    assert_true(seconds > heard->last && seconds <= of);
-    heard->last = seconds;
-    heard->whole = of;
-    heard->progress++;
-}
-
-static int ask(void *user)
-{
-    struct heard *heard = user;
-    heard->asked++;
-    return heard->stop_at > 0 && heard->asked >= heard->stop_at;
-}
-
 static struct clf_transcribe_options make_options(int variant)
 {
     static const double clips[] = {2, 36, 50, 52.5, 1, 4, 60};

@@ -12,33 +12,6 @@
 #include "support/process.h"
 #include "transcribe/recording.h"
 
-struct heard {
-    int segments, progress, asked, stop_at;
-    double last;
-};
-
-static void hear(const struct clf_segment *segment, void *user)
-{
-    struct heard *heard = user;
-    assert_int_equal(segment->id, heard->segments);
-    heard->segments++;
-}
-
-static void see(double seconds, double of, void *user)
-{
-    struct heard *heard = user;
-    assert_true(seconds > heard->last && seconds <= of);
-    heard->last = seconds;
-    heard->progress++;
-}
-
-static int ask(void *user)
-{
-    struct heard *heard = user;
-    heard->asked++;
-    return heard->stop_at > 0 && heard->asked >= heard->stop_at;
-}
-
 /* Without segment timestamps, times are unconstrained, and may decrease. */
 static void check_segments(const struct clf_transcript *transcript, double end, int is_timed)
 {
