@@ -14,8 +14,6 @@
 #include "shared/sink.h"
 #include "translate/documents/format.h"
 
-enum { MOST_BYTES = 256 << 20 };
-
 /* A file to translate. */
 struct file {
     const char *path;
@@ -172,7 +170,7 @@ static int open_all(struct job *job)
         struct file *file = &job->files[i];
         char *bytes;
         size_t size;
-        int status = input_read_all(&bytes, &size, file->path, MOST_BYTES);
+        int status = input_read_all(&bytes, &size, file->path, CLF__DOCUMENT_MOST_BYTES);
         clf_status opened = status == EXIT_DONE ? open_document(file, job->flags, bytes, size) : CLF_FILE;
         if (opened != CLF_OK) {
             clf_document_free(file->document);

@@ -9,7 +9,7 @@
 #include "text/sentences/sentences.h"
 #include "translate/documents/format.h"
 
-enum { MOST_BYTES = 256 << 20, USUAL_WIDTH = 42 };
+enum { USUAL_WIDTH = 42 };
 static const double usual_speed = 21; /* characters per second */
 
 static struct clf_document_options default_options(void)
@@ -83,8 +83,9 @@ static clf_status open_document(struct clf_document *document, const void *bytes
     CLF__TRY(take_options(&document->options, given));
     const char *name = document->options.name != NULL ? document->options.name : "document";
     CLF__TRY(clf__copy_string(&document->name, name));
-    if (size > MOST_BYTES) {
-        return clf__fail(CLF_UNSUPPORTED, "%s: has more than %d MiB; divide it", name, MOST_BYTES >> 20);
+    if (size > CLF__DOCUMENT_MOST_BYTES) {
+        return clf__fail(CLF_UNSUPPORTED, "%s: has more than %d MiB; divide it", name,
+                         CLF__DOCUMENT_MOST_BYTES >> 20);
     }
     CLF__TRY(clf__copy_bytes(&document->bytes, bytes, size));
     document->size = size;

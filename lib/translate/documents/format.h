@@ -8,6 +8,8 @@
 
 struct clf__format;
 
+enum { CLF__DOCUMENT_MOST_BYTES = 256 << 20 };
+
 /* An open document. */
 struct clf_document {
     const struct clf__format *format;
@@ -65,6 +67,11 @@ struct clf__text_line {
 };
 /* Reads the next line, or, if line->number is 0, the first line at line->next. Returns 0 at the end. */
 int clf__text_line_next(struct clf__text_line *line, const char *bytes, size_t size);
+
+/* Returns the position of a part of a text at or after `at`; `size` if it is not there. */
+size_t clf__text_find(const char *text, size_t size, size_t at, const char *part, size_t part_size);
+/* Returns whether a text contains a word. */
+int clf__text_contains(const char *text, size_t size, const char *word);
 
 /* Returns whether a text contains a letter; a text without letters is not translated. */
 int clf__text_has_letter(const char *text, size_t size);

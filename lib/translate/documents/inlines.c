@@ -5,11 +5,6 @@
 #include "translate/documents/html/elements.h"
 #include "translate/documents/html/tokens.h"
 
-static int is_space(char byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r' || byte == '\f';
-}
-
 static void extend(struct clf__inlines *inlines, size_t start, size_t end)
 {
     inlines->start = inlines->start == inlines->end ? start : inlines->start;
@@ -36,7 +31,7 @@ void clf__inlines_text(struct clf__inlines *inlines, const char *text, size_t si
 {
     struct clf__output *out = &inlines->text;
     for (size_t i = 0; i < size; i++) {
-        if (!is_space(text[i])) {
+        if (!clf__html_is_space(text[i])) {
             join_punctuation(inlines, text[i]);
             extend(inlines, start, end);
             clf__output_add(out, text + i, 1);
@@ -49,8 +44,8 @@ void clf__inlines_text(struct clf__inlines *inlines, const char *text, size_t si
 static struct clf__tags *add_mark(struct clf__inlines *inlines, const char *bytes, size_t start, size_t end)
 {
     int parent = inlines->depth > 0 ? inlines->open[inlines->depth - 1] : -1;
-    int spaces = (start > 0 && is_space(bytes[start - 1]) ? CLF__SPACE_BEFORE : 0) |
-                 (is_space(bytes[end]) ? CLF__SPACE_AFTER : 0);
+    int spaces = (start > 0 && clf__html_is_space(bytes[start - 1]) ? CLF__SPACE_BEFORE : 0) |
+                 (clf__html_is_space(bytes[end]) ? CLF__SPACE_AFTER : 0);
     struct clf__tags *tags = &inlines->tags[inlines->count];
     inlines->marks[inlines->count++] = (struct clf_mark){inlines->text.size, inlines->text.size, parent};
     *tags = (struct clf__tags){start, end, end, end, spaces};
@@ -61,6 +56,12 @@ static struct clf__tags *add_mark(struct clf__inlines *inlines, const char *byte
 void clf__inlines_single(struct clf__inlines *inlines, const char *bytes, size_t start, size_t end)
 {
     add_mark(inlines, bytes, start, end);
+}
+
+void clf__inlines_separator(struct clf__inlines *inlines, const char *bytes, size_t start, size_t end)
+{
+    clf__inlines_text(inlines, " ", 1, start, start);
+    clf__inlines_single(inlines, bytes, start, end);
 }
 
 void clf__inlines_open(struct clf__inlines *inlines, const char *bytes, unsigned name, size_t start,
@@ -100,7 +101,7 @@ void clf__inlines_close(struct clf__inlines *inlines, const char *bytes, unsigne
     inlines->tags[mark].end = start;
     inlines->tags[mark].end_end = end;
     inlines->tags[mark].spaces &= CLF__SPACE_BEFORE;
-    inlines->tags[mark].spaces |= is_space(bytes[end]) ? CLF__SPACE_AFTER : 0;
+    inlines->tags[mark].spaces |= clf__html_is_space(bytes[end]) ? CLF__SPACE_AFTER : 0;
     extend(inlines, start, end);
 }
 
@@ -181,7 +182,7 @@ static size_t percent_size(const char *text, size_t size)
 {
     size_t at = 1;
     if (at < size && text[at] == '(') {
-        while (at < size && text[at] != ')' && !is_space(text[at])) {
+        while (at < size && text[at] != ')' && !clf__html_is_space(text[at])) {
             at++;
         }
         at += at < size && text[at] == ')';
@@ -215,7 +216,11 @@ size_t clf__placeholder_size(const char *text, size_t size)
     return *text == '{' ? braces_size(text, size) : *text == '%' ? percent_size(text, size) : 0;
 }
 
-size_t clf__inline_tag(int *kind, unsigned *name, const char *text, size_t size)
+/* Reads an HTML tag at the start of a text, such as <b>, </b> or <br/>. Returns its size; 0: there is none.
+ *
+ * @param kind receives 1 for a start tag, -1 for an end tag, 0 for an element without content.
+ * @param name receives the hash of the name. */
+static size_t read_tag(int *kind, unsigned *name, const char *text, size_t size)
 {
     static const char *const empty[] = {"br", "img", "wbr", "hr"};
     size = size < MOST_TAG ? size : MOST_TAG;
@@ -231,4 +236,24 @@ size_t clf__inline_tag(int *kind, unsigned *name, const char *text, size_t size)
         *kind = *name == clf__html_hash(empty[i], strlen(empty[i])) ? 0 : *kind;
     }
     return token.end;
+}
+
+size_t clf__inlines_markup(struct clf__inlines *inlines, const char *bytes, size_t at, size_t end)
+{
+    unsigned name;
+    int kind;
+    size_t size = clf__placeholder_size(bytes + at, end - at);
+    if (size > 0) {
+        clf__inlines_single(inlines, bytes, at, at + size);
+        return size;
+    }
+    size = read_tag(&kind, &name, bytes + at, end - at);
+    if (size > 0 && kind > 0) {
+        clf__inlines_open(inlines, bytes, name, at, at + size);
+    } else if (size > 0 && kind < 0) {
+        clf__inlines_close(inlines, bytes, name, at, at + size);
+    } else if (size > 0) {
+        clf__inlines_separator(inlines, bytes, at, at + size);
+    }
+    return size;
 }

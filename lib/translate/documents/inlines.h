@@ -24,6 +24,8 @@ struct clf__inlines {
  * content. */
 void clf__inlines_text(struct clf__inlines *inlines, const char *text, size_t size, size_t start, size_t end);
 void clf__inlines_single(struct clf__inlines *inlines, const char *bytes, size_t start, size_t end);
+/* A mark without content that separates words, such as <br/>. */
+void clf__inlines_separator(struct clf__inlines *inlines, const char *bytes, size_t start, size_t end);
 void clf__inlines_open(struct clf__inlines *inlines, const char *bytes, unsigned name, size_t start,
                        size_t end);
 void clf__inlines_close(struct clf__inlines *inlines, const char *bytes, unsigned name, size_t start,
@@ -45,10 +47,10 @@ void clf__inlines_clear(struct clf__inlines *inlines);
  * Returns its size; 0: there is none. */
 size_t clf__placeholder_size(const char *text, size_t size);
 
-/* Reads an HTML tag at the start of a text, such as <b>, </b> or <br/>. Returns its size; 0: there is none.
+/* Adds the markup at `at`, if there is some: a format placeholder or an HTML tag. Returns its size; 0: text
+ * begins there.
  *
- * @param kind receives 1 for a start tag, -1 for an end tag, 0 for an element without content.
- * @param name receives the hash of the name. */
-size_t clf__inline_tag(int *kind, unsigned *name, const char *text, size_t size);
+ * @param end end of the text in the document. */
+size_t clf__inlines_markup(struct clf__inlines *inlines, const char *bytes, size_t at, size_t end);
 
 #endif

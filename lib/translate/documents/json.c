@@ -84,46 +84,20 @@ static clf_status end_text(struct reader *reader)
 /* Adds the part of a string at a position; returns its size. */
 static size_t add_part(struct reader *reader, size_t at, size_t end)
 {
-    const char *bytes = reader->bytes;
-    unsigned name;
-    int kind;
     char text[4];
-    size_t text_size, size = clf__placeholder_size(bytes + at, end - at);
-    if (size > 0) {
-        clf__inlines_single(&reader->inlines, bytes, at, at + size);
-        return size;
-    }
-    size = clf__inline_tag(&kind, &name, bytes + at, end - at);
-    if (size > 0 && kind == 0) { /* such as <br/>, which separates words */
-        clf__inlines_text(&reader->inlines, " ", 1, at, at);
-        clf__inlines_single(&reader->inlines, bytes, at, at + size);
-    } else if (size > 0 && kind > 0) {
-        clf__inlines_open(&reader->inlines, bytes, name, at, at + size);
-    } else if (size > 0) {
-        clf__inlines_close(&reader->inlines, bytes, name, at, at + size);
-    } else {
-        size = read_character(text, &text_size, bytes + at);
+    size_t text_size, size = clf__inlines_markup(&reader->inlines, reader->bytes, at, end);
+    if (size == 0) {
+        size = read_character(text, &text_size, reader->bytes + at);
         clf__inlines_text(&reader->inlines, text, text_size, at, at + size);
     }
     return size;
-}
-
-static int contains(const char *text, size_t size, const char *part)
-{
-    size_t length = strlen(part);
-    for (size_t at = 0; at + length <= size; at++) {
-        if (memcmp(text + at, part, length) == 0) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* Adds the lines of a string [at, end). */
 static clf_status add_string(struct reader *reader, size_t at, size_t end)
 {
     const char *bytes = reader->bytes;
-    if (contains(bytes + at, end - at, "://") && memchr(bytes + at, ' ', end - at) == NULL) {
+    if (clf__text_contains(bytes + at, end - at, "://") && memchr(bytes + at, ' ', end - at) == NULL) {
         return CLF_OK; /* an address */
     }
     while (at < end) {

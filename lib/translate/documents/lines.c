@@ -29,6 +29,21 @@ int clf__text_line_next(struct clf__text_line *line, const char *bytes, size_t s
     return 1;
 }
 
+size_t clf__text_find(const char *text, size_t size, size_t at, const char *part, size_t part_size)
+{
+    for (; at + part_size <= size; at++) {
+        if (memcmp(text + at, part, part_size) == 0) {
+            return at;
+        }
+    }
+    return size;
+}
+
+int clf__text_contains(const char *text, size_t size, const char *word)
+{
+    return clf__text_find(text, size, 0, word, strlen(word)) < size;
+}
+
 int clf__text_has_letter(const char *text, size_t size)
 {
     UChar32 point;

@@ -15,5 +15,7 @@ struct clf__output {
 
 void clf__output_add(struct clf__output *output, const char *bytes, size_t size);
 void clf__output_add_string(struct clf__output *output, const char *string);
+/* Adds text with &, < and > as character references. */
+void clf__output_add_escaped(struct clf__output *output, const char *text, size_t size);
 
 #endif

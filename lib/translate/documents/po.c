@@ -79,29 +79,17 @@ static size_t add_part(struct reader *reader, size_t at, size_t end)
 {
     static const char from[] = "\"\\tabfv'?", to[] = "\"\\\t\a\b\f\v'?";
     const char *bytes = reader->bytes;
-    unsigned name;
-    int kind;
-    size_t size = clf__placeholder_size(bytes + at, end - at);
-    int is_break = end - at > 1 && bytes[at] == '\\' && (bytes[at + 1] == 'n' || bytes[at + 1] == 'r');
-    if (size > 0 || is_break) {
-        size = is_break ? 2 : size;
-        clf__inlines_text(&reader->inlines, " ", is_break, at, at);
-        clf__inlines_single(&reader->inlines, bytes, at, at + size);
+    size_t size = clf__inlines_markup(&reader->inlines, bytes, at, end);
+    if (size > 0) {
         return size;
     }
-    size = clf__inline_tag(&kind, &name, bytes + at, end - at);
-    if (size > 0 && kind > 0) {
-        clf__inlines_open(&reader->inlines, bytes, name, at, at + size);
-    } else if (size > 0 && kind < 0) {
-        clf__inlines_close(&reader->inlines, bytes, name, at, at + size);
-    } else if (size > 0) {
-        clf__inlines_text(&reader->inlines, " ", 1, at, at);
-        clf__inlines_single(&reader->inlines, bytes, at, at + size);
-    } else {
-        const char *escape = bytes[at] == '\\' && end - at > 1 ? strchr(from, bytes[at + 1]) : NULL;
-        size = escape != NULL && *escape != '\0' ? 2 : 1;
-        clf__inlines_text(&reader->inlines, size == 2 ? &to[escape - from] : bytes + at, 1, at, at + size);
+    if (end - at > 1 && bytes[at] == '\\' && (bytes[at + 1] == 'n' || bytes[at + 1] == 'r')) {
+        clf__inlines_separator(&reader->inlines, bytes, at, at + 2);
+        return 2;
     }
+    const char *escape = bytes[at] == '\\' && end - at > 1 ? strchr(from, bytes[at + 1]) : NULL;
+    size = escape != NULL && *escape != '\0' ? 2 : 1;
+    clf__inlines_text(&reader->inlines, size == 2 ? &to[escape - from] : bytes + at, 1, at, at + size);
     return size;
 }
 

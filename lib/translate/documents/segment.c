@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "text/markup/markup.h"
+#include "translate/documents/html/tokens.h"
 
 static void free_segment(struct clf__segment *segment)
 {
@@ -102,11 +103,6 @@ struct part {
     size_t size, from, to, at;
 };
 
-static int is_space(char byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\f' || byte == '\r';
-}
-
 static void add_tag(const struct part *part, size_t start, size_t end)
 {
     part->writer->add_tag(part->writer->user, part->writer->bytes + start, end - start);
@@ -120,7 +116,7 @@ static void add_space(const struct part *part)
 /* Writes the spaces that a mark without content had around it, unless the translation has them. */
 static void space_before(const struct part *part, const struct clf__tags *tags, size_t at)
 {
-    if (tags->spaces & CLF__SPACE_BEFORE && at > 0 && !is_space(part->text[at - 1])) {
+    if (tags->spaces & CLF__SPACE_BEFORE && at > 0 && !clf__html_is_space(part->text[at - 1])) {
         add_space(part);
     }
 }
@@ -128,7 +124,8 @@ static void space_before(const struct part *part, const struct clf__tags *tags, 
 static void space_after(const struct part *part, const struct clf__tags *tags, size_t at)
 {
     int is_apart = tags->spaces & CLF__SPACE_BEFORE || at == 0;
-    if (is_apart && tags->spaces & CLF__SPACE_AFTER && at < part->size && !is_space(part->text[at])) {
+    if (is_apart && tags->spaces & CLF__SPACE_AFTER && at < part->size &&
+        !clf__html_is_space(part->text[at])) {
         add_space(part);
     }
 }

@@ -45,24 +45,13 @@ static void poll(void *payload)
     }
 }
 
-/* Returns the position of a part of a text at or after `at`, or the end of the text if it is not found. */
-static size_t find_part(const char *text, size_t size, size_t at, const char *part, size_t part_size)
-{
-    for (; at + part_size <= size; at++) {
-        if (memcmp(text + at, part, part_size) == 0) {
-            return at;
-        }
-    }
-    return size;
-}
-
 static clf_status keep_sentence(struct call *call, const struct clf__segment *segment,
                                 const struct clf_sentence *sentence)
 {
     const struct sentence *last = call->count > 0 ? &call->sentences[call->count - 1] : NULL;
     size_t at = last != NULL ? last->source + last->source_size : 0;
-    struct sentence kept = {.source = find_part(segment->text, segment->shown.text_size, at, sentence->source,
-                                                sentence->source_size),
+    struct sentence kept = {.source = clf__text_find(segment->text, segment->shown.text_size, at,
+                                                     sentence->source, sentence->source_size),
                             .text = call->text.size,
                             .source_size = sentence->source_size,
                             .text_size = strlen(sentence->text),
@@ -98,7 +87,7 @@ static void join_links(struct call *call, const char *text, size_t size)
     for (int i = 0; i < call->count; i++) {
         const struct sentence *sentence = &call->sentences[i];
         int end = i + 1 < call->count ? sentence[1].first_link : call->link_count;
-        size_t found = find_part(text, size, at, call->text.bytes + sentence->text, sentence->text_size);
+        size_t found = clf__text_find(text, size, at, call->text.bytes + sentence->text, sentence->text_size);
         for (int k = sentence->first_link; k < end; k++) {
             call->links[k].text += found;
         }

@@ -50,8 +50,7 @@ int clf__html_block_pair(struct clf__html_block *block, int from, int to);
 int clf__html_block_texts(const struct clf__html_block *block, int from, int to);
 
 /* Reads the text of pieces [from, to) that contain several texts and for which clf__html_block_pair()
- * returned -1.
- */
+ * returned -1. */
 clf_status clf__html_block_read(struct clf__html_text *out, const struct clf__html_block *block,
                                 const char *bytes, int from, int to);
 

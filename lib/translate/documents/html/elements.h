@@ -14,7 +14,7 @@ enum { CLF__HTML_MOST_OPEN = 512 };
 
 struct clf__html_element {
     unsigned name;  /* hash of the name in lower case */
-    unsigned flags; /* see html_elements.c */
+    unsigned flags; /* see elements.c */
 };
 
 struct clf__html_elements {

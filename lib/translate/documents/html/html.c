@@ -239,9 +239,14 @@ static int is_html(const char *bytes, size_t size)
     return 0;
 }
 
+static void add_text(void *user, const char *text, size_t size)
+{
+    clf__output_add_escaped(user, text, size);
+}
+
 static clf_status write_html(struct clf__output *out, struct clf_document *document)
 {
-    return clf__document_splice(out, document, clf__html_add_text);
+    return clf__document_splice(out, document, add_text);
 }
 
 const struct clf__format clf__format_html = {

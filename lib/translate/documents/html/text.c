@@ -140,20 +140,3 @@ clf_status clf__html_decode(char **out, size_t *size, const char *bytes, size_t 
     *size = kept;
     return CLF_OK;
 }
-
-void clf__html_add_text(void *user, const char *text, size_t size)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < size; i++) {
-        const char *reference = text[i] == '&'   ? "&amp;"
-                                : text[i] == '<' ? "&lt;"
-                                : text[i] == '>' ? "&gt;"
-                                                 : NULL;
-        if (reference != NULL) {
-            clf__output_add(user, text + at, i - at);
-            clf__output_add_string(user, reference);
-            at = i + 1;
-        }
-    }
-    clf__output_add(user, text + at, size - at);
-}

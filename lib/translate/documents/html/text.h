@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "translate/documents/output.h"
 
 /* Trims HTML white space and no-break spaces, in any notation, around a text. */
 void clf__html_trim(const char *bytes, size_t *start, size_t *end);
@@ -19,8 +18,5 @@ clf_status clf__html_references(char **out, size_t *size, const char *bytes, siz
 
 /* Like clf__html_references(); also collapses each run of white space into one space and trims the ends. */
 clf_status clf__html_decode(char **out, size_t *size, const char *bytes, size_t raw_size);
-
-/* Adds a text with &, < and > as character references to the output `user`. */
-void clf__html_add_text(void *user, const char *text, size_t size);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "translate/documents/html/elements.h"
 #include "translate/documents/subtitles/subtitles.h"
 
 /* Further tags only divide the text, so that a hostile cue costs little time. */
@@ -123,7 +124,7 @@ static void find_frame(struct reader *reader)
     for (int i = 0; i < reader->count; i++) {
         tags[i].is_framing = i < first || i >= last;
         if (tags[i].is_framing && tags[i].kind == CLF__CUE_POSITION) {
-            cue->place ^= clf__cue_hash(reader->bytes + tags[i].start, tags[i].end - tags[i].start);
+            cue->place ^= clf__html_hash(reader->bytes + tags[i].start, tags[i].end - tags[i].start);
         }
     }
 }

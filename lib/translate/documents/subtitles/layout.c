@@ -50,7 +50,8 @@ void clf__layout_end_line(struct clf__layout *layout)
 void clf__layout_clear(struct clf__layout *layout)
 {
     layout->text.size = 0;
-    layout->tag_count = layout->break_count = 0;
+    layout->tag_count = 0;
+    layout->line_break = 0;
 }
 
 void clf__layout_free(struct clf__layout *layout)
@@ -90,8 +91,7 @@ clf_status clf__layout_break(struct clf__layout *layout, int width)
         }
     }
     clf__free(breaks);
-    layout->break_count = best > 0;
-    layout->breaks[0] = best;
+    layout->line_break = best;
     return CLF_OK;
 }
 
@@ -101,8 +101,8 @@ static size_t line_end(size_t *next, const struct clf__layout *layout, size_t st
     const char *found = memchr(layout->text.bytes + start, '\n', layout->text.size - start);
     size_t end = found != NULL ? (size_t)(found - layout->text.bytes) : layout->text.size;
     *next = end + (found != NULL);
-    if (layout->break_count > 0 && layout->breaks[0] > start && layout->breaks[0] < end) {
-        *next = end = layout->breaks[0];
+    if (layout->line_break > start && layout->line_break < end) {
+        *next = end = layout->line_break;
     }
     return trim_end(layout, start, end);
 }

@@ -13,8 +13,7 @@ struct clf__layout {
         size_t size;
     } * tags; /* (tag_count) */
     int tag_count, tag_capacity;
-    size_t breaks[1]; /* (break_count) */
-    int break_count;
+    size_t line_break; /* start of the second line of a line that is too wide; 0: none */
     clf_status status;
 };
 

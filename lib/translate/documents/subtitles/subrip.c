@@ -2,6 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "translate/documents/html/elements.h"
 #include "translate/documents/subtitles/subtitles.h"
 
 #define EXAMPLE "00:00:01,000 --> 00:00:02,500"
@@ -15,7 +16,7 @@ static size_t read_override(struct clf__cue_tag *out, const char *text, size_t s
     }
     int is_switch = strchr("ibus", text[2]) != NULL && (text[3] == '0' || text[3] == '1') && text + 4 == end;
     out->kind = is_switch ? (text[3] == '1' ? CLF__CUE_START : CLF__CUE_END) : CLF__CUE_POSITION;
-    out->name = clf__cue_hash(text, 3);
+    out->name = clf__html_hash(text, 3);
     return (size_t)(end - text) + 1;
 }
 
@@ -38,7 +39,7 @@ static size_t read_tag(struct clf__cue_tag *out, const char *text, size_t size)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strlen(names[i]) == length && strncasecmp(name, names[i], length) == 0) {
             out->kind = is_end ? CLF__CUE_END : CLF__CUE_START;
-            out->name = clf__cue_hash(name, length);
+            out->name = clf__html_hash(name, length);
             return (size_t)(end - text) + 1;
         }
     }

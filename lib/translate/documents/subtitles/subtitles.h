@@ -115,7 +115,4 @@ int clf__cue_looks_timed(const char *line, size_t size);
 /* Fails for a malformed line of times. */
 clf_status clf__cue_fail(int number, const char *line, size_t size, const char *example);
 
-/* Returns the hash of a name, ignoring case. */
-unsigned clf__cue_hash(const char *name, size_t size);
-
 #endif

@@ -74,17 +74,6 @@ int clf__cue_times(double *from, double *to, const char *line, size_t size, int 
     return read_time(to, &at, end, needs_hours) && (at == end || *at == ' ' || *at == '\t');
 }
 
-static int contains(const char *line, size_t size, const char *wanted)
-{
-    size_t length = strlen(wanted);
-    for (size_t i = 0; i + length <= size; i++) {
-        if (memcmp(line + i, wanted, length) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int clf__cue_looks_timed(const char *line, size_t size)
 {
     size_t digits = 0, colons = 0, at = 0;
@@ -92,7 +81,8 @@ int clf__cue_looks_timed(const char *line, size_t size)
         digits += is_digit(line[at]);
         colons += line[at] == ':';
     }
-    return contains(line, size, "-->") || (digits > 2 && colons > 0 && contains(line, size, "->")) ||
+    return clf__text_contains(line, size, "-->") ||
+           (digits > 2 && colons > 0 && clf__text_contains(line, size, "->")) ||
            (digits > 4 && colons > 1 && at < size && (line[at] == ',' || line[at] == '.'));
 }
 
@@ -102,14 +92,4 @@ clf_status clf__cue_fail(int number, const char *line, size_t size, const char *
     int shown = (int)(size > MOST_SHOWN ? clf__utf8_cut(line, MOST_SHOWN) : size);
     return clf__fail(CLF_FORMAT, "line %d: \"%.*s\" is not a line of times, such as \"%s\"; correct it",
                      number, shown, line, example);
-}
-
-unsigned clf__cue_hash(const char *name, size_t size)
-{
-    unsigned hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < size; i++) {
-        char lower = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
-        hash = (hash ^ (unsigned char)lower) * 16777619u;
-    }
-    return hash;
 }

@@ -1,6 +1,7 @@
 /* WebVTT (www.w3.org/TR/webvtt1). Notes, styles, regions, identifiers and settings are kept. */
 #include <string.h>
 
+#include "translate/documents/html/elements.h"
 #include "translate/documents/subtitles/subtitles.h"
 
 #define EXAMPLE "00:01.000 --> 00:02.500"
@@ -22,7 +23,7 @@ static size_t read_tag(struct clf__cue_tag *out, const char *text, size_t size)
         length++;
     }
     out->kind = is_end ? CLF__CUE_END : CLF__CUE_START;
-    out->name = clf__cue_hash(name, length);
+    out->name = clf__html_hash(name, length);
     if (length == 1 && (*name == 'v' || *name == 'V')) {
         out->kind = CLF__CUE_VOICE;
     } else if (clf__cue_time(&from, name, (size_t)(end - name))) {

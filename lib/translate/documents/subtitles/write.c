@@ -81,21 +81,6 @@ static void add_plain(struct clf__output *out, const char *text, size_t size)
     }
 }
 
-static void add_escaped(struct clf__output *out, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        const char *reference = text[i] == '&'   ? "&amp;"
-                                : text[i] == '<' ? "&lt;"
-                                : text[i] == '>' ? "&gt;"
-                                                 : NULL;
-        if (reference != NULL) {
-            clf__output_add_string(out, reference);
-        } else {
-            clf__output_add(out, text + i, 1);
-        }
-    }
-}
-
 /* Records a subtitle that is difficult to read. */
 static void check(struct writer *writer, const struct clf__cue *cue)
 {
@@ -139,7 +124,7 @@ static clf_status write_cue(struct writer *writer, const struct clf__cue *cue)
     CLF__TRY(clf__layout_break(layout, writer->document->options.subtitle_width));
     clf__output_add(writer->out, bytes + cue->start, cue->prefix - cue->start);
     clf__layout_write(writer->out, layout, newline_of(writer, cue),
-                      writer->subtitles->syntax->has_references ? add_escaped : add_plain);
+                      writer->subtitles->syntax->has_references ? clf__output_add_escaped : add_plain);
     clf__output_add(writer->out, bytes + cue->suffix, cue->end - cue->suffix);
     check(writer, cue);
     return CLF_OK;
