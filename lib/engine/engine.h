@@ -39,7 +39,8 @@ struct clf_engine {
     int threads;                  /* that clf__engine_begin_thread() started and that have not ended */
     pthread_cond_t threads_ended; /* `threads` has become 0 */
     atomic_int preparing; /* number of calls that are reading their lines and will then submit a job */
-    atomic_int sharers;   /* number of translators and transcribers that share the engine */
+    atomic_int
+        sharers; /* number of objects that share the engine: translators, transcribers and encoded windows */
     struct clf__frame_maker *frame_maker; /* for recordings; NULL: sources are text */
     pthread_mutex_t frames_lock;
 };
@@ -48,10 +49,10 @@ clf_status clf__engine_create(struct clf_engine **out, struct clf_model *const *
                               int batch_tokens, int64_t cache_bytes);
 /* Frees an engine without jobs. */
 void clf__engine_free(struct clf_engine *engine);
-/* Counts another translator or transcriber that shares the engine. */
+/* Counts another object that shares the engine: a translator, a transcriber or encoded windows. */
 void clf__engine_join(struct clf_engine *engine);
-/* Called when a translator or transcriber is freed: frees the engine that it owns, or stops sharing it; NULL
- * is ignored. */
+/* Called when such an object is freed: frees the engine that it owns, or stops sharing it; NULL is ignored.
+ */
 void clf__engine_leave(struct clf_engine *engine, int owns);
 
 /* Chooses the batches of all lanes that have none, for lines that need a capacity. */

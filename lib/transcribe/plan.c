@@ -28,10 +28,8 @@ static clf_status take_chunk(struct measured *measured, struct clf__detector *de
                              int count)
 {
     double sum = 0;
-    if (measured->chunks == measured->capacity) {
-        CLF__TRY(clf__grow(&measured->energies, measured->chunks, &measured->capacity,
-                           sizeof *measured->energies));
-    }
+    CLF__TRY(
+        clf__grow(&measured->energies, measured->chunks, &measured->capacity, sizeof *measured->energies));
     memset(samples + count, 0, (size_t)(CLF__VAD_CHUNK - count) * sizeof *samples);
     for (int i = 0; i < count; i++) {
         sum += (double)samples[i] * (double)samples[i];

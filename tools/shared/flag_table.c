@@ -153,9 +153,8 @@ const struct flag flag_table[] = {
     {"batch", 0, TAKES_SPEECH, FLAG_COUNT, FIELD(batch), "N",
      "recordings per batch, up to 64; transcripts do not depend on it (1)"},
     {"batch-windows", 0, TAKES_SPEECH, FLAG_COUNT, FIELD(batch_windows), "N",
-     "cut recordings into windows of up to 30 s that do not depend on each other, and transcribe N of them, "
-     "up "
-     "to 64, in a batch (window after window)"},
+     "cut recordings into windows of up to 30 s that do not depend on each other, and transcribe N of "
+     "them, up to 64, in a batch (window after window)"},
     {"batch", 0, TAKES_BENCH, FLAG_TEXT, FIELD(batches), "N,N,...",
      "batch sizes, in lines or in copies of the recording (1,8,64; for a recording 1)"},
     {"beam", 0, TAKES_BENCH, FLAG_TEXT, FIELD(beams), "N,N,...", "beam sizes; 1 is greedy search (1,4)"},
