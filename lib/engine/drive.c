@@ -1,4 +1,6 @@
 /* Runs a lane: admits units, runs a step of all active lines and windows, and finishes units. */
+#include <sched.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -228,39 +230,76 @@ static clf_status stream_lines(struct clf__lane *lane)
     return CLF_OK;
 }
 
-/* Marks a unit as done. If it failed, ends its job, unless the failure is one of the device: returns that
- * failure, and another lane may take the unit. */
-static clf_status end_unit(struct clf_engine *engine, struct clf__unit *unit, clf_status status)
+enum { MOST_ENDED = 64 };
+
+/* Marks up to MOST_ENDED units of a lane as done. Their threads are woken when the lock is free, because each
+ * of them takes it. */
+static void end_units(struct clf_engine *engine, struct clf__lane *lane, struct clf__unit **units, int count)
+{
+    struct clf__waiter *woken[MOST_ENDED];
+    pthread_mutex_lock(&engine->lock);
+    clf__lane_show(lane); /* before the threads of the jobs see the units as done */
+    for (int i = 0; i < count; i++) {
+        woken[i] = clf__queue_finish(units[i]);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    for (int i = 0; i < count; i++) {
+        clf__waiter_wake(woken[i]);
+    }
+}
+
+/* Ends the job of a unit that failed, unless the failure is one of the device: returns that failure, and
+ * another lane may take the unit. */
+static clf_status fail_unit(struct clf_engine *engine, struct clf__unit *unit, clf_status status)
 {
     struct clf__failure failure = clf__failure_keep(status);
     pthread_mutex_lock(&engine->lock);
-    if (status == CLF_OK) {
-        clf__lane_show(unit->lane); /* before the job's thread sees the unit as done */
-        clf__queue_finish(unit);
-    } else {
-        if (!clf__is_device_failure(status) || engine->count == 1) {
-            clf__job_cancel(unit->job, &failure);
-            status = CLF_OK;
-        }
-        clf__queue_return(unit);
+    if (!clf__is_device_failure(status) || engine->count == 1) {
+        clf__job_cancel(unit->job, &failure);
+        status = CLF_OK;
     }
+    clf__queue_return(unit);
     pthread_mutex_unlock(&engine->lock);
     return status == CLF_OK ? CLF_OK : clf__failure_again(&failure);
 }
 
+static clf_status end_unit(struct clf_engine *engine, struct clf__unit *unit, clf_status status)
+{
+    if (status != CLF_OK) {
+        return fail_unit(engine, unit, status);
+    }
+    end_units(engine, unit->lane, &unit, 1);
+    return CLF_OK;
+}
+
+/* Takes the next line whose search has finished, and streams the rest of its text. */
+static clf_status take_line(struct clf__lane *lane, struct clf__unit **out)
+{
+    CLF__TRY(clf__lane_take(lane, out));
+    struct clf__unit *unit = *out;
+    return unit != NULL && unit->settings->options.streamed != NULL && unit->result->count > 0
+               ? clf__unit_stream(unit, unit->result->hypotheses[0].text, 1)
+               : CLF_OK;
+}
+
 static clf_status finish_lines(struct clf_engine *engine, struct clf__lane *lane)
 {
-    for (;;) {
-        struct clf__unit *unit;
-        clf_status status = clf__lane_take(lane, &unit);
-        if (unit == NULL) {
-            return CLF_OK;
+    struct clf__unit *unit, *finished[MOST_ENDED];
+    clf_status status = CLF_OK;
+    int count = 0;
+    do {
+        clf_status line_status = take_line(lane, &unit);
+        if (unit != NULL && line_status != CLF_OK) {
+            status = fail_unit(engine, unit, line_status);
+        } else if (unit != NULL) {
+            finished[count++] = unit;
         }
-        if (status == CLF_OK && unit->settings->options.streamed != NULL && unit->result->count > 0) {
-            status = clf__unit_stream(unit, unit->result->hypotheses[0].text, 1);
+        if (count == MOST_ENDED || unit == NULL || status != CLF_OK) {
+            end_units(engine, lane, finished, count);
+            count = 0;
         }
-        CLF__TRY(end_unit(engine, unit, status));
-    }
+    } while (unit != NULL && status == CLF_OK);
+    return status;
 }
 
 static clf_status finish_windows(struct clf_engine *engine, struct clf__lane *lane)
@@ -439,14 +478,21 @@ static int drives_on(const struct clf_engine *engine, const struct clf__lane *la
 }
 
 /* Before an idle lane starts, waits briefly for lines that other threads are about to submit, so that they
- * share one encoder batch. */
+ * share one encoder batch: while a thread reads its lines, and, if several jobs were active a moment ago,
+ * while jobs arrive. */
 static void await_lines(struct clf_engine *engine, const struct clf__lane *lane)
 {
-    static const double most_seconds = 1e-3;
-    double start = clf__seconds();
-    while (clf__lane_searched(lane) == 0 && atomic_load(&engine->preparing) > 0 &&
-           clf__seconds() - start < most_seconds) {
-        clf__engine_wait(engine, &engine->work, 1);
+    static const double most_seconds = 1e-3, recent_seconds = 0.1, pause_seconds = 3e-5;
+    double start = clf__seconds(), now = start, last = start;
+    int expects_more = start - engine->shared < recent_seconds;
+    while (engine->first != NULL && clf__lane_searched(lane) == 0 && now - start < most_seconds &&
+           ((expects_more && now - last < pause_seconds) || atomic_load(&engine->preparing) > 0)) {
+        uint64_t arrivals = engine->arrivals;
+        pthread_mutex_unlock(&engine->lock);
+        sched_yield();
+        pthread_mutex_lock(&engine->lock);
+        now = clf__seconds();
+        last = engine->arrivals != arrivals ? now : last;
     }
 }
 

@@ -11,6 +11,13 @@
 
 struct clf__job;
 
+/* Where a thread waits for its job. The engine owns the waiters and reuses them, so that a thread may be
+ * woken after the lock was released, when its job may be over. */
+struct clf__waiter {
+    pthread_cond_t woken;
+    struct clf__waiter *next;
+};
+
 struct clf_engine {
     struct clf__lane *lanes; /* (count) */
     struct clf__task *tasks; /* (count) the threads of the lanes, if is_threaded */
@@ -23,6 +30,8 @@ struct clf_engine {
     pthread_cond_t work;              /* units wait, or the engine stops */
     struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */
     int jobs;                         /* number of these jobs */
+    struct clf__waiter *spare;        /* waiters without a job */
+    double shared;                    /* when a job was last added beside others; 0: never */
     int64_t left;                     /* total cost of their units that are not done */
     uint64_t arrivals;                /* counts submitted jobs and failures of lanes */
     uint64_t turns;                   /* counts units that were taken */
@@ -100,7 +109,7 @@ struct clf__job {
     /* Set by the engine. */
     struct clf_engine *engine;
     struct clf__job *next, *previous;
-    pthread_cond_t changed;
+    struct clf__waiter *waiter; /* of the thread that waits for the job; NULL: the job has `over` */
     int *order; /* (order_count) units with a cost above 0, in the order in which lanes take them */
     int order_count, next_position;
     int held, done;   /* units */

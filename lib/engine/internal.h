@@ -18,7 +18,7 @@ static inline int clf__job_is_over(const struct clf__job *job)
 }
 
 /* Add a prepared job, and remove a job that is over. */
-void clf__queue_add(struct clf_engine *engine, struct clf__job *job);
+clf_status clf__queue_add(struct clf_engine *engine, struct clf__job *job);
 void clf__queue_remove(struct clf_engine *engine, struct clf__job *job);
 
 /* Returns the next waiting unit that a lane may take, or NULL; with is_served, only a line for which the
@@ -32,8 +32,15 @@ int clf__queue_is_empty(const struct clf_engine *engine);
 void clf__queue_hold(struct clf__unit *unit, struct clf__lane *lane);
 /* Returns a held unit to its job; if the job is cancelled, the unit is done. */
 void clf__queue_return(struct clf__unit *unit);
-/* Marks a held unit as done, or as returned to the owner of its job. */
-void clf__queue_finish(struct clf__unit *unit);
+/* Marks a held unit as done, or as returned to the owner of its job. Returns the waiter that the caller wakes
+ * by clf__waiter_wake(), with or without the lock; NULL: none. */
+struct clf__waiter *clf__queue_finish(struct clf__unit *unit);
+static inline void clf__waiter_wake(struct clf__waiter *waiter)
+{
+    if (waiter != NULL) {
+        pthread_cond_broadcast(&waiter->woken);
+    }
+}
 /* Takes a unit that waits for its job's `returned`; NULL: there is none. */
 struct clf__unit *clf__queue_take_returned(struct clf__job *job);
 /* Performs the next step that `returned` has set for a unit. */

@@ -9,7 +9,7 @@ clf_status clf__job_enter(struct clf_engine *engine, struct clf__job *job)
     if (job->lane != NULL && job->lane->is_lost) {
         return clf__fail(CLF_DEVICE, "the device has failed; open it again");
     }
-    clf__queue_add(engine, job);
+    CLF__TRY(clf__queue_add(engine, job));
     if (job->over != NULL) {
         engine->service.asked += clf__job_has_interval(job);
         clf__job_notify(job); /* it may be over already, and the service thread may wait without a limit */
@@ -42,7 +42,7 @@ static void follow(struct clf_engine *engine, struct clf__job *job)
     if (clf__job_is_over(job) || may_drive(engine)) { /* checked again, because hooks run without the lock */
         return;
     }
-    clf__engine_wait(engine, &job->changed, choose_interval(engine, job));
+    clf__engine_wait(engine, &job->waiter->woken, choose_interval(engine, job));
 }
 
 /* Runs the lane or waits, until a job is over. */

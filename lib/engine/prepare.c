@@ -36,7 +36,6 @@ clf_status clf__job_prepare(struct clf_engine *engine, struct clf__job *job)
         job->units[i].job = job;
         job->units[i].number = i;
     }
-    clf__condition_init(&job->changed);
     clf_status status = sort_units(job);
     if (status != CLF_OK) {
         clf__job_end(job);
@@ -47,7 +46,6 @@ clf_status clf__job_prepare(struct clf_engine *engine, struct clf__job *job)
 void clf__job_end(struct clf__job *job)
 {
     clf__job_drop_parts(job);
-    pthread_cond_destroy(&job->changed);
     clf__free(job->order);
     job->order = NULL;
     if (job->times != NULL) {

@@ -1,21 +1,28 @@
 /* The jobs of an engine, and the order in which lanes take their units. */
 #include <limits.h>
 
+#include "base/clock.h"
+#include "base/memory.h"
 #include "base/minmax.h"
 #include "engine/internal.h"
 
-void clf__job_notify(struct clf__job *job)
+/* Lists a job for the service thread, or returns the waiter of its thread. */
+static struct clf__waiter *note_change(struct clf__job *job)
 {
     struct clf__service *service = &job->engine->service;
-    if (job->over == NULL) {
-        pthread_cond_broadcast(&job->changed);
-    } else if (!job->has_news) {
+    if (job->over != NULL && !job->has_news) {
         job->has_news = 1;
         job->next_news = NULL;
         *(service->last != NULL ? &service->last->next_news : &service->first) = job;
         service->last = job;
         pthread_cond_signal(&service->news);
     }
+    return job->waiter;
+}
+
+void clf__job_notify(struct clf__job *job)
+{
+    clf__waiter_wake(note_change(job));
 }
 
 /* Lists a unit for its job's `returned`. */
@@ -64,8 +71,32 @@ void clf__queue_renew(struct clf__unit *unit, int next)
     }
 }
 
-void clf__queue_add(struct clf_engine *engine, struct clf__job *job)
+/* Gives a job a waiter. */
+static clf_status add_waiter(struct clf_engine *engine, struct clf__job *job)
 {
+    struct clf__waiter *waiter = engine->spare;
+    if (waiter == NULL) {
+        CLF__TRY(clf__allocate(&waiter, 1, sizeof *waiter));
+        clf__condition_init(&waiter->woken);
+    } else {
+        engine->spare = waiter->next;
+    }
+    job->waiter = waiter;
+    return CLF_OK;
+}
+
+static void remove_waiter(struct clf_engine *engine, struct clf__job *job)
+{
+    if (job->waiter != NULL) {
+        job->waiter->next = engine->spare;
+        engine->spare = job->waiter;
+        job->waiter = NULL;
+    }
+}
+
+clf_status clf__queue_add(struct clf_engine *engine, struct clf__job *job)
+{
+    CLF__TRY(job->over == NULL ? add_waiter(engine, job) : CLF_OK);
     for (int i = 0; i < job->order_count; i++) {
         struct clf__unit *unit = &job->units[job->order[i]];
         if (job->returned != NULL) {
@@ -78,9 +109,11 @@ void clf__queue_add(struct clf_engine *engine, struct clf__job *job)
     *(engine->last != NULL ? &engine->last->next : &engine->first) = job;
     engine->last = job;
     engine->jobs++;
+    engine->shared = engine->jobs > 1 ? clf__seconds() : engine->shared;
     engine->arrivals++;
     job->turn = ++engine->turns;
     pthread_cond_broadcast(&engine->work);
+    return CLF_OK;
 }
 
 void clf__queue_remove(struct clf_engine *engine, struct clf__job *job)
@@ -89,6 +122,7 @@ void clf__queue_remove(struct clf_engine *engine, struct clf__job *job)
     *(job->next != NULL ? &job->next->previous : &engine->last) = job->previous;
     engine->jobs--;
     job->is_retired = 1;
+    remove_waiter(engine, job);
 }
 
 static void skip_taken(struct clf__job *job)
@@ -194,7 +228,7 @@ void clf__queue_return(struct clf__unit *unit)
     }
 }
 
-void clf__queue_finish(struct clf__unit *unit)
+struct clf__waiter *clf__queue_finish(struct clf__unit *unit)
 {
     struct clf__job *job = unit->job;
     job->engine->left -= unit->cost;
@@ -206,7 +240,7 @@ void clf__queue_finish(struct clf__unit *unit)
         unit->state = CLF__UNIT_DONE;
         job->done++;
     }
-    clf__job_notify(job);
+    return note_change(job);
 }
 
 void clf__job_cancel(struct clf__job *job, const struct clf__failure *failure)

@@ -1,6 +1,7 @@
 #include "bench/callers.h"
 
-#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -9,6 +10,7 @@
 struct caller {
     struct callers *callers;
     struct clf__task task;
+    sem_t start; /* a round, or the end; one for each thread, so that the threads do not compete for a lock */
     int index;
     long long tokens;
     struct clf__failure failure;
@@ -19,12 +21,9 @@ struct callers {
     const struct clf_line *lines; /* (count) */
     struct caller *list;          /* (count) */
     int count;
-    pthread_mutex_t lock;
-    pthread_cond_t started;  /* a round, or the end */
-    pthread_cond_t finished; /* the round */
-    long long round;         /* number of rounds started */
-    int working;             /* number of threads that have not finished the round */
-    int ends;
+    sem_t finished;     /* posted at the end of a round */
+    atomic_int working; /* number of threads that have not finished the round */
+    int ends;           /* the threads end instead of starting a round */
 };
 
 static clf_status translate(struct caller *caller)
@@ -41,27 +40,26 @@ static clf_status translate(struct caller *caller)
     return status;
 }
 
+static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0) { /* interrupted by a signal */
+    }
+}
+
 static void *call(void *user)
 {
     struct caller *caller = user;
     struct callers *callers = caller->callers;
-    pthread_mutex_lock(&callers->lock);
-    for (long long done = 0;; done++) {
-        while (callers->round == done && !callers->ends) {
-            pthread_cond_wait(&callers->started, &callers->lock);
-        }
+    for (;;) {
+        wait_for(&caller->start);
         if (callers->ends) {
-            break;
+            return NULL;
         }
-        pthread_mutex_unlock(&callers->lock);
         caller->failure = clf__failure_keep(translate(caller));
-        pthread_mutex_lock(&callers->lock);
-        if (--callers->working == 0) {
-            pthread_cond_signal(&callers->finished);
+        if (atomic_fetch_sub(&callers->working, 1) == 1) {
+            sem_post(&callers->finished);
         }
     }
-    pthread_mutex_unlock(&callers->lock);
-    return NULL;
 }
 
 clf_status callers_start(struct callers **out, struct clf_translator *translator,
@@ -72,13 +70,12 @@ clf_status callers_start(struct callers **out, struct clf_translator *translator
     callers = *out;
     callers->translator = translator;
     callers->lines = lines;
-    pthread_mutex_init(&callers->lock, NULL);
-    pthread_cond_init(&callers->started, NULL);
-    pthread_cond_init(&callers->finished, NULL);
+    sem_init(&callers->finished, 0, 0);
     CLF__TRY(clf__allocate(&callers->list, (size_t)count, sizeof *callers->list));
     for (; callers->count < count; callers->count++) {
         struct caller *caller = &callers->list[callers->count];
         *caller = (struct caller){.callers = callers, .index = callers->count};
+        sem_init(&caller->start, 0, 0);
         if (!clf__task_begin(&caller->task, call, caller)) {
             return clf__fail(CLF_OUT_OF_MEMORY, "cannot start %d threads; use a smaller --batch", count);
         }
@@ -86,16 +83,19 @@ clf_status callers_start(struct callers **out, struct clf_translator *translator
     return CLF_OK;
 }
 
+/* Starts a round, or ends the threads. */
+static void start(struct callers *callers)
+{
+    for (int i = 0; i < callers->count; i++) {
+        sem_post(&callers->list[i].start);
+    }
+}
+
 clf_status callers_run(long long *tokens, struct callers *callers)
 {
-    pthread_mutex_lock(&callers->lock);
-    callers->working = callers->count;
-    callers->round++;
-    pthread_cond_broadcast(&callers->started);
-    while (callers->working > 0) {
-        pthread_cond_wait(&callers->finished, &callers->lock);
-    }
-    pthread_mutex_unlock(&callers->lock);
+    atomic_store(&callers->working, callers->count);
+    start(callers);
+    wait_for(&callers->finished);
     *tokens = 0;
     for (int i = 0; i < callers->count; i++) {
         CLF__TRY(clf__failure_again(&callers->list[i].failure));
@@ -109,16 +109,13 @@ void callers_stop(struct callers *callers)
     if (callers == NULL) {
         return;
     }
-    pthread_mutex_lock(&callers->lock);
     callers->ends = 1;
-    pthread_cond_broadcast(&callers->started);
-    pthread_mutex_unlock(&callers->lock);
+    start(callers);
     for (int i = 0; i < callers->count; i++) {
         clf__task_wait(&callers->list[i].task);
+        sem_destroy(&callers->list[i].start);
     }
-    pthread_cond_destroy(&callers->started);
-    pthread_cond_destroy(&callers->finished);
-    pthread_mutex_destroy(&callers->lock);
+    sem_destroy(&callers->finished);
     clf__free(callers->list);
     clf__free(callers);
 }
