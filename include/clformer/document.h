@@ -38,14 +38,20 @@ struct clf_document_options {
     size_t size;        /* size of this struct, see clformer.h */
     const char *name;   /* file name for the format and for messages; NULL: "document" */
     const char *format; /* name of the format; NULL: chosen by the suffix of `name`, or else by the content */
-    const char *ignored; /* HTML: names of additional elements that are not translated, separated by spaces;
-                            NULL: none */
+    const char *ignored; /* HTML, XHTML and XML: names of additional elements that are not translated, separated
+                            by spaces; NULL: none */
     /* Subtitles: a warning counts the subtitles with more characters per second; 0: no warning. */
     double reading_speed;
     /* Subtitles: columns of a line; a wide character of Chinese, Japanese or Korean takes two. A subtitle has
      * at most two lines; lines exceed this width if the text does not fit. 0: one line. */
     int subtitle_width;
     int most_segments; /* a document with more segments is refused; 0: no limit */
+    /* XML: names of the elements whose text is translated, separated by spaces or commas; NULL: each element that
+     * contains text. A name without a prefix matches any prefix. */
+    const char *elements;
+    /* XML: names of the elements that are part of a sentence, such as bold text; NULL: each element beside text,
+     * and the only child of such an element. */
+    const char *inline_elements;
 };
 
 /** Sets the first `size` bytes of options to the defaults: a subtitle width of 42 and a reading speed of 21

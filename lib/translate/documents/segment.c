@@ -1,5 +1,6 @@
 #include "translate/documents/segment.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -33,6 +34,7 @@ static clf_status fill(struct clf__segment *out, const struct clf__new_segment *
     CLF__TRY(copy(&out->tags, segment->tags, segment->count, sizeof *out->tags));
     out->start = segment->start;
     out->end = segment->end;
+    out->kind = segment->kind;
     out->shown = (struct clf_document_segment){.size = sizeof out->shown,
                                                .text = out->text,
                                                .text_size = segment->size,
@@ -65,6 +67,20 @@ void clf__segments_free(struct clf__segments *segments)
     }
     clf__free(segments->items);
     *segments = (struct clf__segments){.count = 0};
+}
+
+static int compare(const void *one, const void *other)
+{
+    size_t start = ((const struct clf__segment *)one)->start;
+    size_t other_start = ((const struct clf__segment *)other)->start;
+    return start < other_start ? -1 : start > other_start;
+}
+
+void clf__segments_sort(struct clf__segments *segments)
+{
+    if (segments->count > 0) {
+        qsort(segments->items, (size_t)segments->count, sizeof *segments->items, compare);
+    }
 }
 
 clf_status clf__segment_set(struct clf__segment *segment, const char *text, size_t size,

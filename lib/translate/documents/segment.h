@@ -21,6 +21,7 @@ struct clf__segment {
     struct clf_mark *marks; /* (shown.mark_count) of the text */
     struct clf__tags *tags; /* (shown.mark_count) */
     size_t start, end;      /* bytes of the document that a translation replaces; unused in subtitles */
+    int kind;               /* private to the format */
     char *translation;      /* (translation_size) NULL: not set */
     size_t translation_size;
     struct clf_mark *moved; /* (shown.mark_count) of the translation */
@@ -41,10 +42,13 @@ struct clf__new_segment {
     int count;
     size_t start, end;
     int line;
+    int kind;
 };
 /* Adds a segment. Returns CLF_UNSUPPORTED if the number of segments would exceed the limit. */
 clf_status clf__segments_add(struct clf__segments *segments, const struct clf__new_segment *segment);
 void clf__segments_free(struct clf__segments *segments);
+/* Sorts segments by their bytes: a segment comes before the segments in its tags. */
+void clf__segments_sort(struct clf__segments *segments);
 
 /* Sets a translation with marks at given places; both are copied. */
 clf_status clf__segment_set(struct clf__segment *segment, const char *text, size_t size,
