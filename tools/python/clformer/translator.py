@@ -200,10 +200,11 @@ class Translator:
         """Translates a document and keeps everything that is not text. Returns the bytes of the translated document; a
         LineWarning counts, for example, subtitles that are too long to read.
 
-        document: bytes of a file: subtitles, HTML, XML, JSON, gettext PO or plain text, in UTF-8.
+        document: bytes of a file: subtitles, HTML, XML, JSON, gettext PO or plain text, in UTF-8, or an office document or
+            EPUB.
         name: file name, whose suffix selects the format; messages begin with it.
-        format: "srt", "vtt", "html", "xhtml", "xml", "json", "po" or "text"; None: chosen by the suffix, or else by the
-            content.
+        format: "srt", "vtt", "html", "xhtml", "xml", "json", "po", "text", "docx", "odt", "pptx", "odp" or "epub"; None:
+            chosen by the suffix, or else by the content.
         subtitle_width: columns of a line of subtitles; 0: one line; None: 42.
         reading_speed: a warning counts the subtitles with more characters per second; 0: no warning; None: 21.
         elements: XML: names of the elements whose text is translated, separated by commas; None: each with text.
