@@ -69,41 +69,50 @@ static void test_opendocument(void **state)
     const struct archive_entry entries[] = {
         {"mimetype", "application/vnd.oasis.opendocument.text", 1},
         {"content.xml",
-         "<d><text:tracked-changes>" P("gone") "</text:tracked-changes><meta>no</meta><text:h>title</"
-                                               "text:h>" P(
-                                                   "one <text:span>two</text:span><text:s "
-                                                   "text:c=\"2\"/>three<text:note><text:note-citation>x"
-                                                   "</text:note-citation><text:note-body>" P(
-                                                       "note <text:span>four</text:span>") "</text:note-body>"
-                                                                                           "</text:note> "
-                                                                                           "five<text:page-"
-                                                                                           "number>6</"
-                                                                                           "text:page-"
-                                                                                           "number>")
-                                                   P("<draw:frame><draw:text-box>" P(
-                                                       "box") "</draw:text-box></draw:frame>") "</d>",
+         "<d><text:tracked-changes>" P(
+             "gone") "</text:tracked-changes><meta>no</meta><text:h>title</"
+                     "text:h>" P("one <text:span>two</text:span><text:s "
+                                 "text:c=\"2\"/>three<text:note><text:note-citation>x"
+                                 "</text:note-citation><text:note-body>" P(
+                                     "note <text:span>four</text:span>") "</text:note-body>"
+                                                                         "</text:note> "
+                                                                         "five<text:page-"
+                                                                         "number>6</"
+                                                                         "text:page-"
+                                                                         "number>")
+                         P("<draw:frame><draw:text-box>" P("box") "</draw:text-box></draw:frame>") "</d>",
          0},
         {"styles.xml", "<s><style:header>" P("header") "</style:header></s>", 0},
         {"meta.xml", "<m>meta</m>", 0},
         {NULL, NULL, 0},
     };
-    check(
-        "a.odt", entries, "title|one two three five|note four|box|header", "content.xml",
-        "<d><text:tracked-changes>" P("gone") "</text:tracked-changes><meta>no</meta><text:h>TITLE</"
-                                              "text:h>" P(
-                                                  "ONE <text:span>TWO</text:span> <text:s "
-                                                  "text:c=\"2\"/>THREE<text:note><text:note-citation>x"
-                                                  "</text:note-citation><text:note-body>" P(
-                                                      "NOTE <text:span>FOUR</text:span>") "</text:note-body>"
-                                                                                          "</text:note> "
-                                                                                          "FIVE<text:page-"
-                                                                                          "number>6</"
-                                                                                          "text:page-number>")
-                                                  P("<draw:frame><draw:text-box>" P(
-                                                      "BOX") "</draw:text-box></draw:frame>") "</d>");
+    check("a.odt", entries, "title|one two three five|note four|box|header", "content.xml",
+          "<d><text:tracked-changes>" P(
+              "gone") "</text:tracked-changes><meta>no</meta><text:h>TITLE</"
+                      "text:h>" P("ONE <text:span>TWO</text:span> <text:s "
+                                  "text:c=\"2\"/>THREE<text:note><text:note-citation>x"
+                                  "</text:note-citation><text:note-body>" P(
+                                      "NOTE <text:span>FOUR</text:span>") "</text:note-body>"
+                                                                          "</text:note> "
+                                                                          "FIVE<text:page-"
+                                                                          "number>6</"
+                                                                          "text:page-number>")
+                          P("<draw:frame><draw:text-box>" P("BOX") "</draw:text-box></draw:frame>") "</d>");
     struct archive archive = archive_make(entries);
     struct clf_document *document = archive_open("file", &archive); /* recognised by its content */
     assert_string_equal(clf_document_format_of(document)->name, "odt");
+    clf_document_free(document);
+    const struct archive_entry changes[] = {
+        {"content.xml", P("one <text:change-start/>two<text:change-end/> three <text:bookmark-start/>four"),
+         0},
+        {NULL, NULL, 0}};
+    archive = archive_make(changes);
+    document = archive_open("a.odt", &archive);
+    document_reverse(document);
+    struct archive changed = archive_written(document);
+    assert_string_equal(
+        archive_read(&changed, "content.xml"),
+        P("four three two one <text:change-start/><text:change-end/> <text:bookmark-start/>"));
     clf_document_free(document);
 }
 

@@ -141,7 +141,7 @@ static void test_word_order(void **state)
     check_word("<w:p>" BEGIN("0") S("one ") END("0") S("two ") BEGIN("1") R("three") END("1")
                    S(" four") "</w:p>",
                "one two three four", REVERSE,
-               "<w:p>" BEGIN("0") R("four three") END("0") BEGIN("1") END("1") S(" two one") "</w:p>");
+               "<w:p>" BEGIN("0") R("four three two one") END("0") BEGIN("1") END("1") "</w:p>");
 }
 
 #define FIELD(kind) "<w:r><w:fldChar w:fldCharType=\"" kind "\"/></w:r>"
@@ -163,6 +163,37 @@ static void test_fields(void **state)
                "one|two|three|four", SHOUT,
                "<w:p>" R("ONE") FIELD("begin") CODE FIELD("separate") R("TWO") "</w:p><w:p>" R("THREE")
                    FIELD("end") R("FOUR") "</w:p>");
+}
+
+/* A sentence with too many marks is divided between runs; a link with too many is not translated. */
+static void test_many_marks(void **state)
+{
+    (void)state;
+    char *body = support_array(1 << 16, 1), *at = body + sprintf(body, "<w:p>");
+    for (int i = 0; i < 100; i++) {
+        at += sprintf(at, "%s", S("one ") RB("two"));
+    }
+    sprintf(at, "</w:p>");
+    struct archive archive = make_word(body);
+    archive_check_same("a.docx", &archive);
+    struct clf_document *document = archive_open("a.docx", &archive);
+    assert_int_equal(clf_document_count(document), 2);
+    document_translate(document, document_shout);
+    struct archive changed = archive_written(document);
+    assert_null(strstr(body_of(&changed), "two"));
+    assert_null(clf_document_warning(document, 0));
+    clf_document_free(document);
+    memmove(body + 19, body + 5, strlen(body + 5) + 1);
+    memcpy(body, "<w:p><w:hyperlink>", 18);
+    body[18] = ' ';
+    strcpy(strstr(body, "</w:p>"), "</w:hyperlink></w:p>");
+    archive = make_word(body);
+    document = archive_open("a.docx", &archive);
+    assert_int_equal(clf_document_count(document), 0);
+    archive_written(document);
+    assert_string_equal(clf_document_warning(document, 0),
+                        "a.docx: 1 text not translated, because of more than 64 inline elements");
+    clf_document_free(document);
 }
 
 /* The text of a box is translated, whether or not the paragraph around it changes. */
@@ -237,6 +268,7 @@ static void refuse_entries(const char *name, const struct archive_entry *entries
 static void test_hostile(void **state)
 {
     (void)state;
+    refuse("a.docx", "", 0, CLF_FORMAT, "a.docx: is empty");
     refuse("a.docx", "text", 4, CLF_FORMAT, "a.docx: is not a zip archive, or is damaged");
     refuse("a.docx", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8, CLF_FORMAT, "protected by a password");
     refuse_entries("a.docx", (struct archive_entry[]){{"x", "y", 0}, {NULL, NULL, 0}}, CLF_FORMAT,
@@ -290,6 +322,7 @@ int main(void)
         cmocka_unit_test_teardown(test_word, support_teardown),
         cmocka_unit_test_teardown(test_word_order, support_teardown),
         cmocka_unit_test_teardown(test_fields, support_teardown),
+        cmocka_unit_test_teardown(test_many_marks, support_teardown),
         cmocka_unit_test_teardown(test_boxes, support_teardown),
         cmocka_unit_test_teardown(test_parts, support_teardown),
         cmocka_unit_test_teardown(test_hostile, support_teardown),

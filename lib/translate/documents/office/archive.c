@@ -38,6 +38,9 @@ static clf_status open_archive(zip_t **out, zip_source_t **source, const char *b
 {
     static const char old_office[] = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
     zip_error_t error;
+    if (size == 0) {
+        return clf__fail(CLF_FORMAT, "is empty; save or download the file again");
+    }
     if (size >= 8 && memcmp(bytes, old_office, 8) == 0) {
         return clf__fail(CLF_FORMAT,
                          "is protected by a password, or is of Office 97 (.doc, .ppt); save it without "

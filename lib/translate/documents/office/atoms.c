@@ -3,7 +3,7 @@
 
 #ifdef CLF_HAS_LIBZIP
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 #include "translate/documents/html/tokens.h"
@@ -199,8 +199,9 @@ static void take_mark(struct sentence *sentence, const struct clf__atom *atom)
     size_t size = inlines->text.size;
     int has_space = size > 0 && inlines->text.bytes[size - 1] == ' ';
     clf__inlines_single(inlines, sentence->bytes, atom->start, atom->end);
-    inlines->tags[inlines->count - 1].spaces =
-        has_space && !atom->mark.is_ordered && !atom->mark.is_separator ? CLF__SPACE_BEFORE : 0;
+    inlines->tags[inlines->count - 1].spaces = atom->mark.is_ordered                   ? CLF__TAG_ORDERED
+                                               : has_space && !atom->mark.is_separator ? CLF__SPACE_BEFORE
+                                                                                       : 0;
 }
 
 /* Notes for the marks at the end of the text that a space follows. */
@@ -347,12 +348,10 @@ static void take_atoms(struct sentence *sentence, int first, int last)
 static clf_status add_sentence(struct clf_document *document, struct sentence *sentence, int first, int last)
 {
     const struct clf__atoms *atoms = sentence->atoms;
-    struct clf__container *container = document->state;
     int kind;
     sentence->base = sentence->levels[0] = usual_properties(atoms, first, last);
     take_atoms(sentence, first, last);
     if (sentence->is_overfull) {
-        container->skipped++;
         return CLF_OK;
     }
     CLF__TRY(keep_marks(document, sentence, &kind));
@@ -362,12 +361,16 @@ static clf_status add_sentence(struct clf_document *document, struct sentence *s
 }
 
 /* Adds the sentence in atoms [from, to): from the run of the first text to the run of the last one, with the
- * groups that begin or end there. */
-static clf_status add_piece(struct clf_document *document, const struct clf__atoms *atoms, int from, int to)
+ * groups that begin or end there.
+ *
+ * @param is_overfull receives 1 if it has too many marks. */
+static clf_status add_piece(int *is_overfull, struct clf_document *document, const struct clf__atoms *atoms,
+                            int from, int to)
 {
     const struct clf__atom *items = atoms->items;
     const struct clf__container *container = document->state;
     int first = from, last = to - 1;
+    *is_overfull = 0;
     while (first < to && !is_text(&items[first])) {
         first++;
     }
@@ -395,9 +398,41 @@ static clf_status add_piece(struct clf_document *document, const struct clf__ato
     sentence->atoms = atoms;
     sentence->bytes = container->text.bytes;
     clf_status status = add_sentence(document, sentence, first, last);
+    *is_overfull = sentence->is_overfull;
     clf__free(sentence->inlines.text.bytes);
     clf__free(sentence);
     return status;
+}
+
+/* Returns the atom nearest to the middle of [from, to) before which a sentence can be divided: between two
+ * runs, outside groups. 0: there is none. */
+static int find_middle(const struct clf__atoms *atoms, int from, int to)
+{
+    int best = 0, middle = from + (to - from) / 2, depth = 0;
+    for (int i = from + 1; i < to; i++) {
+        depth += atoms->items[i - 1].kind == CLF__ATOM_OPEN;
+        depth -= atoms->items[i - 1].kind == CLF__ATOM_CLOSE;
+        int is_nearer = best == 0 || abs(i - middle) < abs(best - middle);
+        if (depth == 0 && is_nearer && !is_same_run(&atoms->items[i - 1], &atoms->items[i])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Adds the sentence in atoms [from, to), in parts if it has too many marks. */
+static clf_status add_pieces(struct clf_document *document, const struct clf__atoms *atoms, int from, int to)
+{
+    struct clf__container *container = document->state;
+    int is_overfull;
+    CLF__TRY(add_piece(&is_overfull, document, atoms, from, to));
+    int middle = is_overfull ? find_middle(atoms, from, to) : 0;
+    if (middle > 0) {
+        CLF__TRY(add_pieces(document, atoms, from, middle));
+        return add_pieces(document, atoms, middle, to);
+    }
+    container->skipped += is_overfull;
+    return CLF_OK;
 }
 
 clf_status clf__atoms_add(struct clf_document *document, const struct clf__atoms *atoms)
@@ -405,7 +440,7 @@ clf_status clf__atoms_add(struct clf_document *document, const struct clf__atoms
     int from = 0;
     for (int i = 0; i <= atoms->count; i++) {
         if (i == atoms->count || atoms->items[i].kind == CLF__ATOM_DIVIDER) {
-            CLF__TRY(add_piece(document, atoms, from, i));
+            CLF__TRY(add_pieces(document, atoms, from, i));
             from = i + 1;
         }
     }

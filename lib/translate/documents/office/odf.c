@@ -18,6 +18,12 @@ static int is_one_of(const struct clf__xml_token *tag, const char *bytes, const 
     return 0;
 }
 
+static int ends_with(const struct clf__xml_token *tag, const char *bytes, const char *end)
+{
+    size_t size = strlen(end);
+    return tag->name_size > size && memcmp(bytes + tag->name + tag->name_size - size, end, size) == 0;
+}
+
 /* Returns whether a frame of a master page shows only where slides have text. */
 static int is_placeholder(const struct clf__xml_token *tag, const char *bytes)
 {
@@ -48,7 +54,9 @@ static enum clf__xml_role odf_role(void *user, const char *bytes, const struct c
     if (!element->is_in_text) {
         return CLF__XML_OUTER;
     }
-    return is_one_of(tag, bytes, inlines)      ? CLF__XML_INLINE
+    int is_ordered = ends_with(tag, bytes, "-start") || ends_with(tag, bytes, "-end");
+    return is_ordered                          ? CLF__XML_ORDERED
+           : is_one_of(tag, bytes, inlines)    ? CLF__XML_INLINE
            : is_one_of(tag, bytes, separators) ? CLF__XML_SEPARATOR
            : is_one_of(tag, bytes, nested)     ? CLF__XML_NESTED
                                                : CLF__XML_KEPT;

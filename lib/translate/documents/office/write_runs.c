@@ -19,7 +19,6 @@ struct writer {
     struct clf__output text;         /* of the run, not written yet */
     int has_space;                   /* a space follows it */
     int skips_space;                 /* a space that follows is not written: a separator is there */
-    unsigned char is_written[CLF__MOST_INLINES];
 };
 
 static void add_range(const struct writer *writer, struct clf__xml_range range)
@@ -109,14 +108,10 @@ static clf_status write_single(struct writer *writer, int index)
 {
     const struct clf__run_mark *mark = &writer->marks[index];
     const struct clf__tags *tags = &writer->segment->tags[index];
-    if (writer->is_written[index]) {
-        return CLF_OK;
-    }
     size_t at = writer->segment->moved[index].start, size = writer->segment->translation_size;
     if (tags->spaces & CLF__SPACE_BEFORE && at > 0 && !has_space_at(writer, at - 1)) {
         add_text(writer, " ", 1);
     }
-    writer->is_written[index] = 1;
     flush_text(writer, !mark->is_separator);
     if (mark->kind == CLF__RUN_IS_IN_RUN) {
         open_run(writer, mark);
@@ -132,24 +127,10 @@ static clf_status write_single(struct writer *writer, int index)
     return CLF_OK;
 }
 
-/* Writes the ordered marks up to a mark. */
-static clf_status write_ordered(struct writer *writer, int index)
-{
-    for (int i = 0; i <= index; i++) {
-        if (writer->marks[i].is_ordered) {
-            CLF__TRY(write_single(writer, i));
-        }
-    }
-    return CLF_OK;
-}
-
 static clf_status start_mark(struct writer *writer, int index)
 {
     const struct clf__run_mark *mark = &writer->marks[index];
     const struct clf__tags *tags = &writer->segment->tags[index];
-    if (mark->is_ordered) {
-        return write_ordered(writer, index);
-    }
     if (mark->kind == CLF__RUN_IS_IN_RUN || mark->kind == CLF__RUN_IS_BESIDE) {
         return write_single(writer, index);
     }

@@ -13,6 +13,7 @@ enum clf__xml_role {
     CLF__XML_INLINE, /* is part of the sentence, unless it contains a block */
     CLF__XML_SEPARATOR, /* is a mark without content that separates words, such as a line break */
     CLF__XML_KEPT,      /* is a mark without content; its content is not translated */
+    CLF__XML_ORDERED,   /* like KEPT, and stays after earlier ordered marks, such as the end of a bookmark */
     CLF__XML_NESTED,    /* is a mark without content; the sentences in it, such as those of a footnote, are
                            translated */
     CLF__XML_APART,     /* the sentence ends; the content is not translated */
