@@ -148,6 +148,7 @@ static void test_book(void **state)
     clf_document_options_init(&options);
     options.format = "epub";
     entries[7] = (struct archive_entry){"META-INF/encryption.xml", "<e><x URI=\"OEBPS/b.xhtml\"/></e>", 0};
+    entries[4].content = "\x01\x02";
     struct archive archive = archive_make(entries);
     assert_fails(clf_document_open(&document, archive.bytes, archive.size, &options), CLF_FORMAT,
                  "OEBPS/b.xhtml: is encrypted");
@@ -165,12 +166,56 @@ static void test_book(void **state)
                  "is protected by a password");
 }
 
-static void check_file(const char *name, const char *texts)
+/* Opens, translates and writes a document; returns CLF_OK or CLF_OUT_OF_MEMORY. */
+static clf_status run(const char *name, const struct archive *archive)
+{
+    struct clf_document *document;
+    char *bytes = NULL;
+    size_t size;
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.name = name;
+    CLF__TRY(clf_document_open(&document, archive->bytes, archive->size, &options));
+    clf_status status = CLF_OK;
+    for (int i = 0; i < clf_document_count(document) && status == CLF_OK; i++) {
+        status = clf_document_set(document, i, "Some other words.", 17, NULL, 0);
+    }
+    status = status == CLF_OK ? clf_document_write(&bytes, &size, document) : status;
+    clf_string_free(bytes);
+    clf_document_free(document);
+    return status;
+}
+
+static struct archive read_file(const char *name)
 {
     struct archive archive;
     char path[512];
     snprintf(path, sizeof path, "%s/tests/fixtures/documents/%s", CLF_SOURCE_FOLDER, name);
     assert_ok(clf__file_read(&archive.bytes, &archive.size, path, 1 << 20));
+    return archive;
+}
+
+static void test_failed_allocations(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"libreoffice.docx", "odfpy.odt", "ebooklib.epub"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct archive archive = read_file(names[i]);
+        clf__memory_fail_at(0);
+        assert_ok(run(names[i], &archive));
+        uint64_t all = clf__memory_count(), step = support_small() ? 7 : 1;
+        for (uint64_t n = 1; n <= all; n += step) {
+            clf__memory_fail_at(n);
+            assert_int_equal(run(names[i], &archive), CLF_OUT_OF_MEMORY);
+        }
+        clf__memory_fail_at(0);
+        clf__free(archive.bytes);
+    }
+}
+
+static void check_file(const char *name, const char *texts)
+{
+    struct archive archive = read_file(name);
     archive_check_same(name, &archive);
     struct clf_document *document = archive_open(name, &archive);
     if (strcmp(document_texts(document), texts) != 0) {
@@ -235,6 +280,7 @@ int main(void)
         cmocka_unit_test_teardown(test_opendocument, support_teardown),
         cmocka_unit_test_teardown(test_book, support_teardown),
         cmocka_unit_test_teardown(test_files, support_teardown),
+        cmocka_unit_test_teardown(test_failed_allocations, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

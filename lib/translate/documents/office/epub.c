@@ -72,6 +72,7 @@ static clf_status resolve(char **out, const char *package, const char *address, 
     clf__xml_decode(&decoded, address, size);
     clf__output_add(&decoded, "", 0);
     if (decoded.status != CLF_OK) {
+        clf__free(decoded.bytes);
         return decoded.status;
     }
     decode_address(decoded.bytes);
@@ -163,11 +164,12 @@ static clf_status add_part(struct clf__container *container, struct clf__archive
             return CLF_OK;
         }
     }
-    if (clf__text_contains(encryption->bytes, encryption->size, item->name)) {
+    clf_status status = clf__container_add(container, archive, item->name);
+    if (status != CLF_OK && clf__text_contains(encryption->bytes, encryption->size, item->name)) {
         return clf__fail(CLF_FORMAT, "%s: is encrypted; books with copy protection cannot be translated",
                          item->name);
     }
-    return clf__container_add(container, archive, item->name);
+    return status;
 }
 
 /* Adds the documents of the spine, then the other items. */

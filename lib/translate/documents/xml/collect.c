@@ -357,8 +357,10 @@ static clf_status add_cdata(struct reader *reader, const struct clf__xml_token *
 
 static clf_status add_entity(struct reader *reader, const struct clf__xml_token *token)
 {
-    char *(*entity)(const char *, const struct clf__xml_token *) = reader->collector->entity;
-    char *text = entity != NULL ? entity(reader->bytes, token) : NULL;
+    char *text = NULL;
+    if (reader->collector->entity != NULL) {
+        CLF__TRY(reader->collector->entity(&text, reader->bytes, token));
+    }
     if (text == NULL) {
         return add_mark(reader, token, token->end, CLF__XML_KEPT);
     }

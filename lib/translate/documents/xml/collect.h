@@ -32,9 +32,9 @@ struct clf__xml_collector {
     struct clf_document *document;
     const char *bytes; /* to which positions of segments refer */
     enum clf__xml_role (*role)(void *user, const char *bytes, const struct clf__xml_element *element);
-    /* Decodes an entity: returns its text, which the caller frees, or NULL for a mark without content; may be
-     * NULL. */
-    char *(*entity)(const char *bytes, const struct clf__xml_token *reference);
+    /* Decodes an entity: *out receives its text, which the caller frees, or NULL for a mark without content.
+     * NULL: all entities are marks. */
+    clf_status (*entity)(char **out, const char *bytes, const struct clf__xml_token *reference);
     void *user;
     int is_in_text;        /* text outside any element with a role is translated */
     int has_placeholders;  /* placeholders such as %s are marks */
