@@ -38,14 +38,20 @@ struct clf_document_options {
     size_t size;        /* size of this struct, see clformer.h */
     const char *name;   /* file name for the format and for messages; NULL: "document" */
     const char *format; /* name of the format; NULL: chosen by the suffix of `name`, or else by the content */
-    const char *ignored; /* HTML: names of additional elements that are not translated, separated by spaces;
-                            NULL: none */
+    const char *ignored; /* HTML, XHTML and XML: names of additional elements that are not translated,
+                            separated by spaces; NULL: none */
     /* Subtitles: a warning counts the subtitles with more characters per second; 0: no warning. */
     double reading_speed;
     /* Subtitles: columns of a line; a wide character of Chinese, Japanese or Korean takes two. A subtitle has
      * at most two lines; lines exceed this width if the text does not fit. 0: one line. */
     int subtitle_width;
     int most_segments; /* a document with more segments is refused; 0: no limit */
+    /* XML: names of the elements whose text is translated, separated by spaces or commas; NULL: each element
+     * that contains text. A name without a prefix matches any prefix. */
+    const char *elements;
+    /* XML: names of the elements that are part of a sentence, such as bold text; NULL: each element beside
+     * text, and the only child of such an element. */
+    const char *inline_elements;
 };
 
 /** Sets the first `size` bytes of options to the defaults: a subtitle width of 42 and a reading speed of 21
@@ -63,7 +69,8 @@ static inline void clf_document_options_init(struct clf_document_options *option
  * document.
  *
  * @param out receives the document; free it with clf_document_free().
- * @param bytes (size) content of the file, copied; UTF-8 with or without a byte order mark.
+ * @param bytes (size) content of the file, copied; UTF-8 with or without a byte order mark, or a zip
+ *     archive (DOCX, ODT, PPTX, ODP, EPUB).
  * @param size number of bytes, at most 256 MiB.
  * @param options copied; NULL for the defaults.
  * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats), for PDF, or for a document
@@ -96,7 +103,7 @@ struct clf_document_segment {
     size_t text_size;             /* in bytes */
     const struct clf_mark *marks; /* (mark_count) inline markup, in the order of the start tags */
     int mark_count;
-    int line;                /* line of the document where the segment begins, from 1 */
+    int line; /* line where the segment begins, from 1; in a zip archive, number of the paragraph */
     const char *translation; /* from clf_document_set(); NULL: not set */
 };
 

@@ -36,7 +36,7 @@ def test_every_option(translator):
     flags = flags_of("translate")
     others = {"help", "model", "device", "variant", "gemm", "attention", "instructions", "precision", "json", "quiet",
               "verbose", "output", "resume", "stream", "no_sample", "batch_tokens", "target_prefix", "target_prefix_file",
-              "format", "subtitle_width", "reading_speed"}
+              "format", "elements", "inline_elements", "subtitle_width", "reading_speed"}
     known = set(clformer.options.TranslateOptions.__annotations__)
     assert flags - others == known - {"priority", "banned_sequences", "end_tokens"}
     base = translator.translate("Je suis étudiant")
@@ -57,6 +57,9 @@ def test_document(translator):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert translator.translate_document(srt, format="srt", reading_speed=0, subtitle_width=0, beam=4) == expected
+    xml = "<r><a>Merci.</a><b>Je suis étudiant.<i>Merci.</i></b></r>".encode()
+    assert translator.translate_document(xml, format="xml", elements="b", inline_elements="none") == \
+        b"<r><a>Merci.</a><b>I'm a student.<i>Thanks.</i></b></r>"
     with pytest.raises(clformer.Error, match="the formats are text"):
         translator.translate_document(srt, name="film.xyz", format="xyz")
     with pytest.raises(clformer.Error, match="a.srt: line 2: "):

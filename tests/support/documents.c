@@ -31,11 +31,17 @@ void document_marked(char *out, size_t capacity, const char *text)
 
 struct clf_document *document_open(const char *name, const char *bytes)
 {
-    struct clf_document *document;
     struct clf_document_options options;
     clf_document_options_init(&options);
     options.name = name;
-    assert_ok(clf_document_open(&document, bytes, strlen(bytes), &options));
+    return document_open_with(&options, bytes, strlen(bytes));
+}
+
+struct clf_document *document_open_with(const struct clf_document_options *options, const void *bytes,
+                                        size_t size)
+{
+    struct clf_document *document;
+    assert_ok(clf_document_open(&document, bytes, size, options));
     return document;
 }
 
@@ -76,6 +82,34 @@ void document_translate(struct clf_document *document, document_words *words)
 {
     for (int i = 0; i < clf_document_count(document); i++) {
         set_translation(document, i, words);
+    }
+}
+
+static void reverse(struct clf_document *document, int index)
+{
+    const struct clf_document_segment *segment = clf_document_segment_at(document, index);
+    struct clf__markup_word *words;
+    int count;
+    assert_ok(clf__markup_words(&words, &count, segment->text, segment->text_size));
+    char *text = support_array(segment->text_size + (size_t)count + 1, 1);
+    struct clf_alignment_link *links = support_array((size_t)count + 1, sizeof *links);
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        const struct clf__markup_word *word = &words[count - 1 - i];
+        size_t length = word->end - word->start;
+        size += i > 0 ? (size_t)sprintf(text + size, " ") : 0;
+        links[i] = (struct clf_alignment_link){word->start, length, size, length};
+        memcpy(text + size, segment->text + word->start, length);
+        size += length;
+    }
+    assert_ok(clf_document_set(document, index, text, size, links, count));
+    clf__free(words);
+}
+
+void document_reverse(struct clf_document *document)
+{
+    for (int i = 0; i < clf_document_count(document); i++) {
+        reverse(document, i);
     }
 }
 

@@ -14,10 +14,15 @@ document_words document_marked; /* the text in ‹›, which no text of the test
 /* Opens a document; the suffix of `name`, such as "talk.srt", selects the format. The test fails if the
  * document cannot be opened. */
 struct clf_document *document_open(const char *name, const char *bytes);
+/* Opens a document with options; the test fails if it cannot be opened. */
+struct clf_document *document_open_with(const struct clf_document_options *options, const void *bytes,
+                                        size_t size);
 /* Returns the texts of the segments, separated by "|"; freed by support_free_all(). */
 const char *document_texts(const struct clf_document *document);
 /* Sets all translations. Each word is aligned with the word of the same index. */
 void document_translate(struct clf_document *document, document_words *words);
+/* Sets all translations: the words in reverse order, each aligned with its source. */
+void document_reverse(struct clf_document *document);
 /* Returns the written document; freed by support_free_all(). */
 const char *document_written(struct clf_document *document);
 

@@ -80,7 +80,7 @@ struct flags {
     int stream; /* print text as it is generated */
     int alignments, alignment_layer, replace_unknown;
     const char *target_prefix, *target_prefix_file;
-    const char *document_format;
+    const char *document_format, *elements, *inline_elements;
     int subtitle_width;
     double reading_speed; /* NaN: not given; FLAG_NONE: the word none */
     /* bench */

@@ -257,7 +257,12 @@ const struct flag flag_table[] = {
     {"alternatives", 0, TAKES_TEXTS, FLAG_COUNT, FIELD(alternatives), "N",
      "print N translations per line, which continue the prefix with each of the N most probable tokens (0)"},
     {"format", 0, TAKES_DOCUMENTS, FLAG_TEXT, FIELD(document_format), "FORMAT",
-     "format of FILE: text, srt, vtt, html, json, po (by the suffix, else by the content)"},
+     "format of FILE: text, srt, vtt, html, xhtml, xml, json, po, docx, odt, pptx, odp, epub (by the suffix, "
+     "else by the content)"},
+    {"elements", 0, TAKES_DOCUMENTS, FLAG_TEXT, FIELD(elements), "NAMES",
+     "XML: elements whose text is translated, separated by commas (each element that contains text)"},
+    {"inline-elements", 0, TAKES_DOCUMENTS, FLAG_TEXT, FIELD(inline_elements), "NAMES",
+     "XML: elements that are part of a sentence, such as bold text (those beside text)"},
     {"subtitle-width", 0, TAKES_DOCUMENTS, FLAG_COUNT, FIELD(subtitle_width), "N",
      "columns of a subtitle line; a subtitle has at most two lines; 0: one line (42)"},
     {"reading-speed", 0, TAKES_DOCUMENTS, FLAG_FACTOR, FIELD(reading_speed), "X|none",

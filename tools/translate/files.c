@@ -42,10 +42,12 @@ static const char *name_of(const struct file *file)
 
 int files_check_none(const struct flags *flags)
 {
-    const char *flag = flags->document_format != NULL ? "format"
-                       : flags->subtitle_width >= 0   ? "subtitle-width"
-                       : !isnan(flags->reading_speed) ? "reading-speed"
-                                                      : NULL;
+    const char *flag = flags->document_format != NULL   ? "format"
+                       : flags->subtitle_width >= 0     ? "subtitle-width"
+                       : !isnan(flags->reading_speed)   ? "reading-speed"
+                       : flags->elements != NULL        ? "elements"
+                       : flags->inline_elements != NULL ? "inline-elements"
+                                                        : NULL;
     return flag == NULL
                ? -1
                : report_wrong_call("--%s: requires a file to translate; name it after the flags", flag);
@@ -147,6 +149,8 @@ static clf_status open_document(struct file *file, const struct flags *flags, co
     clf_document_options_init(&options);
     options.name = name_of(file);
     options.format = flags->document_format;
+    options.elements = flags->elements;
+    options.inline_elements = flags->inline_elements;
     options.subtitle_width = flags->subtitle_width >= 0 ? flags->subtitle_width : options.subtitle_width;
     if (!isnan(flags->reading_speed)) {
         options.reading_speed = flags->reading_speed == FLAG_NONE ? 0 : flags->reading_speed;

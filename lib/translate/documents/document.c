@@ -91,7 +91,7 @@ static clf_status open_document(struct clf_document *document, const void *bytes
     document->size = size;
     document->segments.most = document->options.most_segments;
     clf_status status = clf__format_find(&document->format, &document->options, document->bytes, size);
-    if (status == CLF_OK) {
+    if (status == CLF_OK && !document->format->is_binary) {
         status = check_text(document->bytes, size);
     }
     if (status == CLF_OK) {
@@ -99,6 +99,7 @@ static clf_status open_document(struct clf_document *document, const void *bytes
     }
     document->options.name = document->options.format = NULL;
     document->options.ignored = NULL;
+    document->options.elements = document->options.inline_elements = NULL;
     return status == CLF_OK ? CLF_OK : clf__fail_in(status, "%s", document->name);
 }
 

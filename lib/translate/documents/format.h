@@ -16,7 +16,7 @@ struct clf_document {
     char *name;  /* for messages */
     char *bytes; /* (size) followed by a NUL */
     size_t size;
-    struct clf_document_options options; /* `name`, `format` and `ignored` only during clf__format.read() */
+    struct clf_document_options options; /* the strings only during clf__format.read() */
     struct clf__segments segments;
     void *state;     /* private to the format */
     char **warnings; /* (warning_count) */
@@ -25,6 +25,7 @@ struct clf_document {
 
 struct clf__format {
     struct clf_document_format shown;
+    int is_binary; /* the bytes are not UTF-8 text */
     /* Detects the format of a text without a known suffix; NULL: never. */
     int (*is)(const char *bytes, size_t size);
     /* Finds the segments. Messages do not contain the name of the document. */
@@ -35,7 +36,8 @@ struct clf__format {
     void (*close)(struct clf_document *document);
 };
 extern const struct clf__format clf__format_text, clf__format_srt, clf__format_vtt, clf__format_html,
-    clf__format_json, clf__format_po;
+    clf__format_xhtml, clf__format_xml, clf__format_json, clf__format_po, clf__format_docx, clf__format_odt,
+    clf__format_pptx, clf__format_odp, clf__format_epub;
 
 /* Returns a format by its index; NULL if there are fewer formats. */
 const struct clf__format *clf__format_at(int index);
@@ -57,6 +59,18 @@ clf_status clf__document_warn(struct clf_document *document, const char *format,
  * @param add_text adds text to the output, which is `user`, in the notation of the format. */
 clf_status clf__document_splice(struct clf__output *out, const struct clf_document *document,
                                 void (*add_text)(void *user, const char *text, size_t size));
+/* Writes a document whose segments are sorted and may be in the tags of other segments. */
+struct clf__splice {
+    struct clf__output *out;
+    const struct clf__segments *segments;
+    const char *bytes; /* to which the segments and tags refer */
+    /* Writes a segment with its translation; writes the bytes of a tag by clf__splice_range(). */
+    clf_status (*write)(const struct clf__splice *splice, const struct clf__segment *segment);
+    const void *user; /* for `write` */
+};
+/* Writes bytes [from, to), with the changed segments that are completely in them. */
+clf_status clf__splice_range(const struct clf__splice *splice, size_t from, size_t to);
+
 /* Adds bytes to the output `user`. */
 void clf__document_add_bytes(void *user, const char *bytes, size_t size);
 

@@ -5,11 +5,20 @@
 #include "translate/documents/format.h"
 
 static const struct clf__format *const formats[] = {
-    &clf__format_text, &clf__format_srt, &clf__format_vtt,
+    &clf__format_text,  &clf__format_srt, &clf__format_vtt,
+#ifdef CLF_HAS_LIBXML2
+    &clf__format_xhtml,
+#endif
 #ifdef CLF_HAS_GUMBO
     &clf__format_html,
 #endif
-    &clf__format_json, &clf__format_po,
+#ifdef CLF_HAS_LIBXML2
+    &clf__format_xml,
+#endif
+    &clf__format_json,  &clf__format_po,
+#ifdef CLF_HAS_LIBZIP
+    &clf__format_docx,  &clf__format_odt, &clf__format_pptx, &clf__format_odp, &clf__format_epub,
+#endif
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 

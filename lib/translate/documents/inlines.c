@@ -144,7 +144,8 @@ clf_status clf__inlines_end_at(struct clf__inlines *inlines, struct clf_document
                                              .count = inlines->count,
                                              .start = start,
                                              .end = end,
-                                             .line = line};
+                                             .line = line,
+                                             .kind = inlines->kind};
     if (status == CLF_OK && clf__text_has_letter(segment.text, segment.size)) {
         status = clf__segments_add(&document->segments, &segment);
     }

@@ -17,6 +17,7 @@ struct clf__inlines {
     int open[CLF__MOST_INLINES]; /* (depth) open marks, whose end is not known yet */
     int depth;
     size_t start, end; /* bytes of the document from the first text or tag to the last; start == end: empty */
+    int kind;          /* of the segment; private to the format */
 };
 
 /* Add the next part, which bytes [start, end) of the document represent: text; a mark without content; the

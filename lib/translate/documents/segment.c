@@ -1,5 +1,6 @@
 #include "translate/documents/segment.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -33,6 +34,7 @@ static clf_status fill(struct clf__segment *out, const struct clf__new_segment *
     CLF__TRY(copy(&out->tags, segment->tags, segment->count, sizeof *out->tags));
     out->start = segment->start;
     out->end = segment->end;
+    out->kind = segment->kind;
     out->shown = (struct clf_document_segment){.size = sizeof out->shown,
                                                .text = out->text,
                                                .text_size = segment->size,
@@ -67,6 +69,45 @@ void clf__segments_free(struct clf__segments *segments)
     *segments = (struct clf__segments){.count = 0};
 }
 
+static int compare(const void *one, const void *other)
+{
+    size_t start = ((const struct clf__segment *)one)->start;
+    size_t other_start = ((const struct clf__segment *)other)->start;
+    return start < other_start ? -1 : start > other_start;
+}
+
+void clf__segments_sort(struct clf__segments *segments)
+{
+    if (segments->count > 0) {
+        qsort(segments->items, (size_t)segments->count, sizeof *segments->items, compare);
+    }
+}
+
+/* Moves marks with CLF__TAG_ORDERED behind earlier ones: to their place, or after the element that is there.
+ */
+static void keep_order(const struct clf__segment *segment, struct clf_mark *moved)
+{
+    size_t last = 0;
+    for (int i = 0; i < segment->shown.mark_count; i++) {
+        struct clf_mark *mark = &moved[i];
+        if (!(segment->tags[i].spaces & CLF__TAG_ORDERED)) {
+            continue;
+        }
+        if (mark->start < last) {
+            size_t place = last;
+            for (int k = 0; k < segment->shown.mark_count; k++) {
+                int is_inside = moved[k].start < place && place < moved[k].end;
+                place = moved[k].parent == mark->parent && is_inside ? moved[k].end : place;
+            }
+            if (mark->parent >= 0 && place > moved[mark->parent].end) {
+                place = moved[mark->parent].end;
+            }
+            mark->start = mark->end = place;
+        }
+        last = mark->start;
+    }
+}
+
 clf_status clf__segment_set(struct clf__segment *segment, const char *text, size_t size,
                             const struct clf_mark *moved)
 {
@@ -78,6 +119,7 @@ clf_status clf__segment_set(struct clf__segment *segment, const char *text, size
         clf__free(translation);
         return status;
     }
+    keep_order(segment, marks);
     clf__free(segment->translation);
     clf__free(segment->moved);
     segment->translation = translation;

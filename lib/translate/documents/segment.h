@@ -10,9 +10,13 @@
 /* The tags of a mark: bytes of the document. */
 struct clf__tags {
     size_t start, start_end, end, end_end; /* both tags; end == end_end: only a start tag */
-    int spaces;                            /* CLF__SPACE_...; only for a mark without content */
+    int spaces;                            /* flags below; only for a mark without content */
 };
-enum { CLF__SPACE_BEFORE = 1, CLF__SPACE_AFTER = 2 };
+enum {
+    CLF__SPACE_BEFORE = 1,
+    CLF__SPACE_AFTER = 2,
+    CLF__TAG_ORDERED = 4 /* stays after earlier marks with this flag, such as the end of a bookmark */
+};
 
 /* A segment and its owned parts, to which `shown` points. */
 struct clf__segment {
@@ -21,6 +25,7 @@ struct clf__segment {
     struct clf_mark *marks; /* (shown.mark_count) of the text */
     struct clf__tags *tags; /* (shown.mark_count) */
     size_t start, end;      /* bytes of the document that a translation replaces; unused in subtitles */
+    int kind;               /* private to the format */
     char *translation;      /* (translation_size) NULL: not set */
     size_t translation_size;
     struct clf_mark *moved; /* (shown.mark_count) of the translation */
@@ -41,12 +46,16 @@ struct clf__new_segment {
     int count;
     size_t start, end;
     int line;
+    int kind;
 };
 /* Adds a segment. Returns CLF_UNSUPPORTED if the number of segments would exceed the limit. */
 clf_status clf__segments_add(struct clf__segments *segments, const struct clf__new_segment *segment);
 void clf__segments_free(struct clf__segments *segments);
+/* Sorts segments by their bytes: a segment comes before the segments in its tags. */
+void clf__segments_sort(struct clf__segments *segments);
 
-/* Sets a translation with marks at given places; both are copied. */
+/* Sets a translation with marks at given places; both are copied. Marks with CLF__TAG_ORDERED are moved
+ * behind earlier ones. */
 clf_status clf__segment_set(struct clf__segment *segment, const char *text, size_t size,
                             const struct clf_mark *moved);
 

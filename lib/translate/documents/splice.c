@@ -27,6 +27,37 @@ clf_status clf__document_splice(struct clf__output *out, const struct clf_docume
     return CLF_OK;
 }
 
+/* Returns the index of the first segment that begins at or after a position. */
+static int first_at(const struct clf__segments *segments, size_t at)
+{
+    int low = 0, high = segments->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (segments->items[middle].start < at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+clf_status clf__splice_range(const struct clf__splice *splice, size_t from, size_t to)
+{
+    const struct clf__segments *segments = splice->segments;
+    size_t at = from;
+    for (int i = first_at(segments, from); i < segments->count && segments->items[i].start < to; i++) {
+        const struct clf__segment *segment = &segments->items[i];
+        if (segment->start >= at && segment->end <= to && clf__segment_is_changed(segment)) {
+            clf__output_add(splice->out, splice->bytes + at, segment->start - at);
+            CLF__TRY(splice->write(splice, segment));
+            at = segment->end;
+        }
+    }
+    clf__output_add(splice->out, splice->bytes + at, to - at);
+    return splice->out->status;
+}
+
 clf_status clf__document_warn(struct clf_document *document, const char *format, ...)
 {
     char text[512];

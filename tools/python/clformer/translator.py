@@ -195,15 +195,20 @@ class Translator:
 
     def translate_document(self, document: bytes, *, name: str = "document", format: Optional[str] = None,
                            subtitle_width: Optional[int] = None, reading_speed: Optional[float] = None,
+                           elements: Optional[str] = None, inline_elements: Optional[str] = None,
                            **options: "Unpack[TranslateOptions]") -> bytes:
         """Translates a document and keeps everything that is not text. Returns the bytes of the translated document; a
         LineWarning counts, for example, subtitles that are too long to read.
 
-        document: bytes of a file: subtitles, HTML, JSON, gettext PO or plain text, in UTF-8.
+        document: bytes of a file: subtitles, HTML, XML, JSON, gettext PO or plain text, in UTF-8, or an office document or
+            EPUB.
         name: file name, whose suffix selects the format; messages begin with it.
-        format: "srt", "vtt", "html", "json", "po" or "text"; None: chosen by the suffix, or else by the content.
+        format: "srt", "vtt", "html", "xhtml", "xml", "json", "po", "text", "docx", "odt", "pptx", "odp" or "epub"; None:
+            chosen by the suffix, or else by the content.
         subtitle_width: columns of a line of subtitles; 0: one line; None: 42.
         reading_speed: a warning counts the subtitles with more characters per second; 0: no warning; None: 21.
+        elements: XML: names of the elements whose text is translated, separated by commas; None: each with text.
+        inline_elements: XML: names of the elements that are part of a sentence; None: those beside text.
 
         >>> translator.translate_document("Je suis étudiant\\n".encode(), format="text")
         b"I'm a student.\\n"
@@ -214,6 +219,8 @@ class Translator:
         lib.clf_document_options_init_sized(struct, ctypes.sizeof(struct))
         struct.name = encode(name, "name")
         struct.format = None if format is None else encode(format, "format")
+        struct.elements = None if elements is None else encode(elements, "elements")
+        struct.inline_elements = None if inline_elements is None else encode(inline_elements, "inline_elements")
         if subtitle_width is not None:
             struct.subtitle_width = subtitle_width
         if reading_speed is not None:

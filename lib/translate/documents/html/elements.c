@@ -217,22 +217,35 @@ unsigned clf__html_hash(const char *name, size_t size)
     return hash;
 }
 
+/* Returns the flags of a name. */
+static unsigned flags_of(const char *name, size_t size)
+{
+    char lower[sizeof names->text] = "";
+    if (size >= sizeof lower) {
+        return 0;
+    }
+    for (size_t i = 0; i < size; i++) {
+        lower[i] = (char)tolower((unsigned char)name[i]);
+    }
+    const struct name *found = bsearch(lower, names, sizeof names / sizeof *names, sizeof *names, compare);
+    return found != NULL ? found->flags : 0;
+}
+
+unsigned clf__html_kind_of(const char *name, size_t size)
+{
+    unsigned flags = flags_of(name, size);
+    return (flags & INLINE ? CLF__HTML_IS_INLINE : 0) | (flags & VOID ? CLF__HTML_IS_VOID : 0) |
+           (flags & SKIPPED ? CLF__HTML_IS_SKIPPED : 0) | (flags & LINES ? CLF__HTML_IS_LINES : 0);
+}
+
 /* Finds the flags of a tag's name. */
 static struct clf__html_element look_up(const struct clf__html_elements *elements,
                                         const struct clf__html_tokens *tokens,
                                         const struct clf__html_token *tag)
 {
     const char *name = tokens->bytes + tag->name;
-    struct clf__html_element element = {.name = clf__html_hash(name, tag->name_size)};
-    char lower[sizeof names->text] = "";
-    if (tag->name_size < sizeof lower) {
-        for (size_t i = 0; i < tag->name_size; i++) {
-            lower[i] = (char)tolower((unsigned char)name[i]);
-        }
-        const struct name *found =
-            bsearch(lower, names, sizeof names / sizeof *names, sizeof *names, compare);
-        element.flags = found != NULL ? found->flags : 0;
-    }
+    struct clf__html_element element = {.name = clf__html_hash(name, tag->name_size),
+                                        .flags = flags_of(name, tag->name_size)};
     for (int i = 0; i < elements->ignored_count; i++) {
         element.flags |= elements->ignored[i] == element.name ? SKIPPED : 0;
     }

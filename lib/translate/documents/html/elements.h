@@ -29,6 +29,11 @@ struct clf__html_elements {
 /* Returns the hash of an element's name, ignoring case. */
 unsigned clf__html_hash(const char *name, size_t size);
 
+/* Returns what an element of XHTML is: a combination of CLF__HTML_IS_...; 0 for a block or an unknown
+ * element. */
+enum { CLF__HTML_IS_INLINE = 1, CLF__HTML_IS_VOID = 2, CLF__HTML_IS_SKIPPED = 4, CLF__HTML_IS_LINES = 8 };
+unsigned clf__html_kind_of(const char *name, size_t size);
+
 /* How a tag relates to the sentence around it. */
 enum clf__html_place_kind {
     CLF__HTML_OUTSIDE,      /* the sentence ends there */
