@@ -141,6 +141,14 @@ static int is_word(char byte)
     return isalnum((unsigned char)byte) || (unsigned char)byte >= 0x80;
 }
 
+/* Returns whether a byte of a literal is white space at the start of a line, which the content does not have.
+ */
+static int is_indentation(const struct clf__markdown_spans *spans, char byte)
+{
+    return (byte == ' ' || byte == '\t') && spans->at > 0 &&
+           spans->content.text.bytes[spans->at - 1] == '\n' && !begins_with(spans, &byte, 1);
+}
+
 /* Adds a text node. */
 static clf_status add_text(struct clf__markdown_spans *spans, const char *literal)
 {
@@ -154,8 +162,8 @@ static clf_status add_text(struct clf__markdown_spans *spans, const char *litera
             CLF__TRY(add_single(spans, taken));
             continue;
         }
-        taken = 0;
-        if (left(spans) > 0) {
+        taken = is_indentation(spans, *text); /* of a line without the markers of its block */
+        if (taken == 0 && left(spans) > 0) {
             CLF__TRY(add_character(&taken, spans, text));
         }
         spans->is_lost = taken == 0;
@@ -309,7 +317,8 @@ static clf_status close_link(struct clf__markdown_spans *spans)
     size_t label = spans->open[spans->depth - 1].text;
     struct clf__markdown_tail tail = clf__markdown_read_tail(text->bytes, text->size, spans->at + 1);
     CLF__TRY(close_node(&mark, spans, 1 + tail.size));
-    return mark >= 0 && !tail.has_label ? add_label(spans, mark, label, end) : CLF_OK;
+    int is_empty = mark >= 0 && spans->inlines.marks[mark].start == spans->inlines.text.size;
+    return mark >= 0 && !tail.has_label && !is_empty ? add_label(spans, mark, label, end) : CLF_OK;
 }
 
 /* Takes a link or an image: "[text](target)", "![text][label]" or "<target>". */

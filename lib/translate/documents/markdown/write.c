@@ -164,7 +164,7 @@ static void add_tag(void *user, const char *tag, size_t size)
         out->size--; /* "![" would begin an image */
         clf__output_add_string(out, "\\!");
     }
-    if (is_break && strchr(" \\", *tag) != NULL) {
+    if (is_break && writer->last == TEXT && strchr(" \\", *tag) != NULL) {
         out->size -= out->size > 0 && out->bytes[out->size - 1] == ' ';
     }
     clf__output_add(out, tag, size);
@@ -244,6 +244,13 @@ static int count_nodes(struct counts *counts, cmark_node *root)
     return 1;
 }
 
+static void add_definition(struct clf__output *fragment, const char *label, size_t size)
+{
+    clf__output_add_string(fragment, "\n\n[");
+    clf__output_add(fragment, label, size);
+    clf__output_add_string(fragment, "]: x");
+}
+
 /* Adds the written text as a document of its own, with definitions of the labels of its links. */
 static void add_fragment(struct clf__output *fragment, const struct writer *writer)
 {
@@ -260,10 +267,12 @@ static void add_fragment(struct clf__output *fragment, const struct writer *writ
     }
     for (int i = 0; i < writer->segment->shown.mark_count; i++) {
         const struct clf__tags *tags = &writer->segment->tags[i];
-        if (tags->end_end - tags->end > 2 && memcmp(writer->bytes + tags->end, "][", 2) == 0) {
-            clf__output_add_string(fragment, "\n\n");
-            clf__output_add(fragment, writer->bytes + tags->end + 1, tags->end_end - tags->end - 1);
-            clf__output_add_string(fragment, ": x");
+        const char *end = writer->bytes + tags->end;
+        size_t size = tags->end_end - tags->end;
+        if (size > 3 && memcmp(end, "][", 2) == 0) {
+            add_definition(fragment, end + 2, size - 3);
+        } else if ((size == 1 && *end == ']') || (size == 3 && memcmp(end, "][]", 3) == 0)) {
+            add_definition(fragment, writer->bytes + tags->start_end, tags->end - tags->start_end);
         }
     }
     clf__output_add_string(fragment, "\n");
