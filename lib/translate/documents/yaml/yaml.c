@@ -9,6 +9,9 @@
 #include "base/memory.h"
 #include "base/yaml.h"
 
+/* libyaml takes quadratic time for deeply nested values. */
+enum { MOST_LEVELS = 256 };
+
 /* A position in the document. libyaml counts characters. */
 struct place {
     size_t at, characters;
@@ -61,9 +64,13 @@ static int take_node(struct reader *reader)
     return is_key;
 }
 
-static clf_status open_level(struct reader *reader, int is_mapping, int is_flow)
+static clf_status open_level(struct reader *reader, const yaml_event_t *event, int is_mapping, int is_flow)
 {
     int is_key = take_node(reader);
+    if (reader->depth == MOST_LEVELS) {
+        return clf__fail(CLF_UNSUPPORTED, "line %zu: has more than %d nested values; divide the file",
+                         event->start_mark.line + 1, MOST_LEVELS);
+    }
     CLF__TRY(clf__grow(&reader->levels, reader->depth, &reader->capacity, sizeof *reader->levels));
     reader->levels[reader->depth++] = (struct level){is_mapping, is_flow, is_key, is_mapping};
     return CLF_OK;
@@ -124,9 +131,9 @@ static clf_status take(struct reader *reader, const yaml_event_t *event)
         take_node(reader);
         return CLF_OK;
     case YAML_SEQUENCE_START_EVENT:
-        return open_level(reader, 0, event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE);
+        return open_level(reader, event, 0, event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE);
     case YAML_MAPPING_START_EVENT:
-        return open_level(reader, 1, event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE);
+        return open_level(reader, event, 1, event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         reader->depth--;
