@@ -52,6 +52,13 @@ struct clf_document_options {
     /* XML: names of the elements that are part of a sentence, such as bold text; NULL: each element beside
      * text, and the only child of such an element. */
     const char *inline_elements;
+    /* Encoding of the file, which its translation keeps: an alias of ICU, such as "windows-1252"; NULL:
+     * UTF-8, or that of a byte order mark of UTF-16 or UTF-32. */
+    const char *encoding;
+    const char
+        *kept_terms; /* terms that are not translated, such as product names, one per line; NULL: none */
+    int all;         /* PO, XLIFF and TMX: also texts that have a translation */
+    const char *source_language, *target_language; /* TMX: language codes, such as "en"; NULL: unknown */
 };
 
 /** Sets the first `size` bytes of options to the defaults: a subtitle width of 42 and a reading speed of 21
@@ -69,13 +76,13 @@ static inline void clf_document_options_init(struct clf_document_options *option
  * document.
  *
  * @param out receives the document; free it with clf_document_free().
- * @param bytes (size) content of the file, copied; UTF-8 with or without a byte order mark, or a zip
- *     archive (DOCX, ODT, PPTX, ODP, EPUB).
+ * @param bytes (size) content of the file, copied: a zip archive (DOCX, ODT, PPTX, ODP, EPUB), or text in the
+ *              encoding of the options, with or without a byte order mark.
  * @param size number of bytes, at most 256 MiB.
  * @param options copied; NULL for the defaults.
- * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats), for PDF, or for a document
- *         that exceeds a limit; CLF_FORMAT naming the malformed line; CLF_TEXT if the text is not UTF-8;
- *         CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
+ * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats) or encoding, for PDF, or
+ *         for a document that exceeds a limit; CLF_FORMAT naming the malformed line; CLF_TEXT naming the line
+ * if the text is not in its encoding; CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_document_open(struct clf_document **out, const void *bytes, size_t size,
                                      const struct clf_document_options *options);
@@ -149,13 +156,58 @@ CLF_API clf_status clf_document_set(struct clf_document *document, int index, co
 CLF_API clf_status clf_document_translate(struct clf_document *document, struct clf_engine *engine,
                                           const struct clf_translate_options *options);
 
+/* A translation memory: texts with their translations. Any number of threads may use it. */
+struct clf_memory;
+
+/* Options for opening a translation memory; zeroed fields are defaults. */
+struct clf_memory_options {
+    size_t size;      /* size of this struct, see clformer.h */
+    const char *name; /* file name for messages; NULL: "memory" */
+    /* Language codes. "en" is also "en-US" and "eng_Latn". NULL: the source language of the file, and the
+     * first other language of each text. */
+    const char *source_language, *target_language;
+};
+
+/**
+ * Opens a translation memory in TMX. The content is untrusted: the library reads nothing outside it.
+ *
+ * @param out receives the memory; free it with clf_memory_free().
+ * @param bytes (size) content of the file in UTF-8; used only during the call.
+ * @param size number of bytes, at most 256 MiB.
+ * @param options NULL for the defaults.
+ * @return CLF_FORMAT naming the malformed line; CLF_TEXT if the file is not UTF-8; CLF_UNSUPPORTED in a build
+ *         without libxml2 or for a file that exceeds the limit; CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
+ */
+CLF_API clf_status clf_memory_open(struct clf_memory **out, const void *bytes, size_t size,
+                                   const struct clf_memory_options *options);
+
+/** Frees a translation memory; NULL is ignored. */
+CLF_API void clf_memory_free(struct clf_memory *memory);
+
+/** Returns the number of texts in a translation memory. */
+CLF_API int clf_memory_count(const struct clf_memory *memory);
+
+/**
+ * Sets the translations of the segments that are in a translation memory; clf_document_translate() then
+ * translates only the others. The text of a segment must be equal except for white space. Inline markup and
+ * placeholders belong to the text, so both the text and the translation in the memory must contain them.
+ *
+ * @param document the document.
+ * @param memory borrowed for the call.
+ * @param count receives the number of segments; NULL is ignored.
+ * @return CLF_OUT_OF_MEMORY.
+ */
+CLF_API clf_status clf_document_recall(struct clf_document *document, const struct clf_memory *memory,
+                                       int *count);
+
 /**
  * Writes the document with its translations. Segments without a translation keep their text.
  *
  * @param out receives the bytes, followed by a NUL; free them with clf_string_free().
  * @param size receives the number of bytes.
  * @param document the document; this call replaces its warnings.
- * @return CLF_OUT_OF_MEMORY.
+ * @return CLF_TEXT naming the line if the encoding of the document does not have a character of a translation
+ * (in HTML, such a character becomes a character reference); CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_document_write(char **out, size_t *size, struct clf_document *document);
 

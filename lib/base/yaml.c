@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-enum { MOST_LEVELS = 16, MOST_TAGS = 64 };
+enum { MOST_LEVELS = 16 };
 
 /* Open containers, the outermost first. In a mapping, the next event is a key if `key` is NULL, otherwise
  * the value of `key`. */
@@ -136,9 +136,8 @@ static clf_status read_all(struct reading *reading)
     return CLF_OK;
 }
 
-/* Limits %TAG directives, because libyaml compares each one with all previous ones. Skips NUL bytes, so
- * UTF-16 is checked as well. */
-static clf_status check_tags(const char *text, size_t size, const char *path)
+/* Skips NUL bytes, so UTF-16 is checked as well. */
+int clf__yaml_tags(const char *text, size_t size)
 {
     static const char directive[] = "%TAG";
     size_t matched = 0;
@@ -153,11 +152,18 @@ static clf_status check_tags(const char *text, size_t size, const char *path)
             count++;
         }
     }
-    return count <= MOST_TAGS ? CLF_OK
-                              : clf__fail(CLF_FORMAT,
-                                          "%s: has %d %%TAG directives, more than the limit of %d for such "
-                                          "files; download it again",
-                                          path, count, MOST_TAGS);
+    return count;
+}
+
+static clf_status check_tags(const char *text, size_t size, const char *path)
+{
+    int count = clf__yaml_tags(text, size);
+    return count <= CLF__YAML_MOST_TAGS
+               ? CLF_OK
+               : clf__fail(CLF_FORMAT,
+                           "%s: has %d %%TAG directives, more than the limit of %d for such "
+                           "files; download it again",
+                           path, count, CLF__YAML_MOST_TAGS);
 }
 
 clf_status clf__yaml_parse(json_t **out, const char *text, size_t size, const char *path, size_t most_values)

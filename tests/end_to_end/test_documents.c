@@ -115,6 +115,55 @@ static void test_office(void **state)
 }
 
 #endif
+static void test_encoding(void **state)
+{
+    (void)state;
+    static const char bytes[] = "Je suis \xe9tudiant.\n";
+    const char *folder = make_folder("a.txt", bytes);
+    struct process_result result =
+        run_clformer(NULL, process_format(TRANSLATE "--encoding windows-1252 %s/a.txt", folder));
+    assert_output(result, "I'm a student.\n");
+    result = run_clformer(NULL, process_format(TRANSLATE "%s/a.txt", folder));
+    assert_refused(result, 1, "a.txt: line 1: is not UTF-8; name the encoding of the file");
+    result = run_clformer(NULL, process_format(TRANSLATE "--encoding latin-99 %s/a.txt", folder));
+    assert_refused(result, 1, "a.txt: \"latin-99\" is not an encoding");
+}
+
+/* A translation memory, terms that are not translated, and texts that have a translation. */
+static void test_known_translations(void **state)
+{
+    (void)state;
+    static const char memory[] = "<tmx version=\"1.4\"><header srclang=\"fr\"/><body><tu><tuv "
+                                 "xml:lang=\"fr\"><seg>Bonjour.</seg></tuv>"
+                                 "<tuv xml:lang=\"en\"><seg>Good morning.</seg></tuv></tu></body></tmx>\n";
+    static const char messages[] =
+        "msgid \"Bonjour.\"\nmsgstr \"\"\n\nmsgid \"Il est tard.\"\nmsgstr \"Late.\"\n";
+    const char *folder = make_folder("a.po", messages);
+    process_write(folder, "m.tmx", memory, strlen(memory));
+    process_write(folder, "terms", "Bonjour\n", 8);
+    process_write(folder, "bad", "\xff\n", 2);
+    struct process_result result =
+        run_clformer(NULL, process_format(TRANSLATE "--all --quiet %s/a.po", folder));
+    assert_output(result, "msgid \"Bonjour.\"\nmsgstr \"Have a nice day.\"\n\nmsgid \"Il est tard.\"\n"
+                          "msgstr \"It's late.\"\n");
+    result =
+        run_clformer(NULL, process_format(TRANSLATE "--do-not-translate %s/terms %s/a.po", folder, folder));
+    assert_output(result, messages); /* nothing is left to translate */
+#ifdef CLF_HAS_LIBXML2
+    result = run_clformer(NULL, process_format(TRANSLATE "--memory %s/m.tmx %s/a.po", folder, folder));
+    assert_output(result, "msgid \"Bonjour.\"\nmsgstr \"Good morning.\"\n\nmsgid \"Il est tard.\"\n"
+                          "msgstr \"Late.\"\n");
+    assert_string_equal(result.errors,
+                        process_format("clformer: %s/a.po: 1 of 1 texts are in %s/m.tmx\n", folder, folder));
+    result = run_clformer(NULL, process_format(TRANSLATE "--memory %s/a.po %s/a.po", folder, folder));
+    assert_refused(result, 1, "a.po: line 1: is not well-formed XML");
+#endif
+    result = run_clformer(NULL, process_format(TRANSLATE "--memory %s/none %s/a.po", folder, folder));
+    assert_refused(result, 1, "none: cannot be opened: No such file or directory");
+    result =
+        run_clformer(NULL, process_format(TRANSLATE "--do-not-translate %s/bad %s/a.po", folder, folder));
+    assert_refused(result, 1, "bad: is not valid UTF-8");
+}
 
 static void test_several_files(void **state)
 {
@@ -171,6 +220,10 @@ static void test_refusals(void **state)
     refuse(TRANSLATE "--reading-speed 15", 2, "--reading-speed: requires a file");
     refuse(TRANSLATE "--elements a", 2, "--elements: requires a file");
     refuse(TRANSLATE "--inline-elements a", 2, "--inline-elements: requires a file");
+    refuse(TRANSLATE "--encoding latin1", 2, "--encoding: requires a file");
+    refuse(TRANSLATE "--all", 2, "--all: requires a file");
+    refuse(TRANSLATE "--do-not-translate a", 2, "--do-not-translate: requires a file");
+    refuse(TRANSLATE "--memory a", 2, "--memory: requires a file");
     static const char *const flags[] = {
         "--json",       "--stream", "--resume",       "--n-best 2",        "--alternatives 2",
         "--alignments", "--tokens", "--exact-tokens", "--target-prefix a", "--target-prefix-file a"};
@@ -209,6 +262,8 @@ int main(void)
 #ifdef CLF_HAS_LIBZIP
         cmocka_unit_test_teardown(test_office, support_teardown),
 #endif
+        cmocka_unit_test_teardown(test_encoding, support_teardown),
+        cmocka_unit_test_teardown(test_known_translations, support_teardown),
         cmocka_unit_test_teardown(test_several_files, support_teardown),
         cmocka_unit_test_teardown(test_refusals, support_teardown),
         cmocka_unit_test_teardown(test_signal, support_teardown),

@@ -36,7 +36,8 @@ def test_every_option(translator):
     flags = flags_of("translate")
     others = {"help", "model", "device", "variant", "gemm", "attention", "instructions", "precision", "json", "quiet",
               "verbose", "output", "resume", "stream", "no_sample", "batch_tokens", "target_prefix", "target_prefix_file",
-              "format", "elements", "inline_elements", "subtitle_width", "reading_speed"}
+              "format", "elements", "inline_elements", "encoding", "all", "do_not_translate", "memory", "subtitle_width",
+              "reading_speed"}
     known = set(clformer.options.TranslateOptions.__annotations__)
     assert flags - others == known - {"priority", "banned_sequences", "end_tokens"}
     base = translator.translate("Je suis étudiant")

@@ -81,6 +81,8 @@ struct flags {
     int alignments, alignment_layer, replace_unknown;
     const char *target_prefix, *target_prefix_file;
     const char *document_format, *elements, *inline_elements;
+    const char *encoding, *kept_terms, *memory;
+    int all;
     int subtitle_width;
     double reading_speed; /* NaN: not given; FLAG_NONE: the word none */
     /* bench */

@@ -6,6 +6,7 @@
 #include <gnu/libc-version.h>
 #endif
 
+#include <clformer/document.h>
 #include <clformer/ranks.h>
 #include <clformer/version.h>
 
@@ -24,6 +25,15 @@ static void print_system(void)
     }
 }
 
+static void print_documents(void)
+{
+    const struct clf_document_format *format;
+    for (int i = 0; (format = clf_document_format_at(i)) != NULL; i++) {
+        printf("%s%s", i == 0 ? "documents: " : ", ", format->name);
+    }
+    printf("\n");
+}
+
 void print_version(void)
 {
     const char *mpi = clf_ranks_library();
@@ -34,7 +44,7 @@ void print_version(void)
     printf("libraries: %s\n", CLF_LIBRARY_VERSIONS);
     printf("Argos Translate packages: %s\n", CLF_PACKAGES);
     printf("audio formats: %s\n", CLF_AUDIO_FORMATS);
-    printf("documents: %s\n", CLF_DOCUMENTS);
+    print_documents();
     printf("MPI: %s\n", mpi != NULL ? mpi : "no (built without MPI)");
     printf("server: %s\n", CLF_SERVER_PARTS);
 }

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "shared/input.h"
 #include "shared/progress.h"
 #include "shared/ranks.h"
@@ -19,11 +20,14 @@ struct file {
     const char *path;
     char *output;                  /* owned; NULL: standard output */
     struct clf_document *document; /* NULL: the file cannot be read */
+    int recalled;                  /* segments that are in the translation memory */
 };
 
 struct job {
     struct flags *flags;
-    struct file *files; /* (flags->operand_count) */
+    struct file *files;        /* (flags->operand_count) */
+    char *kept_terms;          /* the terms of --do-not-translate; NULL: none */
+    struct clf_memory *memory; /* --memory; NULL: none */
     struct setup setup;
     struct clf_engine *engine;
     struct file *current;
@@ -43,6 +47,10 @@ static const char *name_of(const struct file *file)
 int files_check_none(const struct flags *flags)
 {
     const char *flag = flags->document_format != NULL   ? "format"
+                       : flags->encoding != NULL        ? "encoding"
+                       : flags->all                     ? "all"
+                       : flags->kept_terms != NULL      ? "do-not-translate"
+                       : flags->memory != NULL          ? "memory"
                        : flags->subtitle_width >= 0     ? "subtitle-width"
                        : !isnan(flags->reading_speed)   ? "reading-speed"
                        : flags->elements != NULL        ? "elements"
@@ -143,19 +151,28 @@ static int name_outputs(struct job *job)
 
 /* --- Input and output. --- */
 
-static clf_status open_document(struct file *file, const struct flags *flags, const char *bytes, size_t size)
+static clf_status open_document(struct file *file, const struct job *job, const char *bytes, size_t size)
 {
+    const struct flags *flags = job->flags;
     struct clf_document_options options;
     clf_document_options_init(&options);
     options.name = name_of(file);
     options.format = flags->document_format;
     options.elements = flags->elements;
     options.inline_elements = flags->inline_elements;
+    options.encoding = flags->encoding;
+    options.kept_terms = job->kept_terms;
+    options.all = flags->all;
+    options.source_language = flags->source_language;
+    options.target_language = flags->target_language;
     options.subtitle_width = flags->subtitle_width >= 0 ? flags->subtitle_width : options.subtitle_width;
     if (!isnan(flags->reading_speed)) {
         options.reading_speed = flags->reading_speed == FLAG_NONE ? 0 : flags->reading_speed;
     }
     CLF__TRY(clf_document_open(&file->document, bytes, size, &options));
+    if (job->memory != NULL) {
+        CLF__TRY(clf_document_recall(file->document, job->memory, &file->recalled));
+    }
     const struct clf_document_format *format = clf_document_format_of(file->document);
     const struct clf__format *named = file->output != NULL ? clf__format_of_name(file->output) : NULL;
     if (named != NULL && strcmp(named->shown.name, format->name) != 0) {
@@ -164,6 +181,44 @@ static clf_status open_document(struct file *file, const struct flags *flags, co
                          file->output, name_of(file), format->name, format->suffixes);
     }
     return CLF_OK;
+}
+
+/* Reads the terms of --do-not-translate. Returns -1, or the exit status of a failure. */
+static int read_terms(struct job *job)
+{
+    enum { MOST_BYTES = 64 << 20 };
+    const char *path = job->flags->kept_terms;
+    size_t size;
+    if (path == NULL) {
+        return -1;
+    }
+    clf_status status = clf__file_read(&job->kept_terms, &size, path, MOST_BYTES);
+    if (status == CLF_OK) {
+        status = clf__utf8_check(job->kept_terms, size);
+        status = status != CLF_OK ? clf__fail_in(status, "%s", path) : CLF_OK;
+    }
+    return status == CLF_OK ? -1 : report_failure(status);
+}
+
+/* Opens the translation memory of --memory. Returns -1, or the exit status of a failure. */
+static int open_memory(struct job *job)
+{
+    const struct flags *flags = job->flags;
+    char *bytes;
+    size_t size;
+    if (flags->memory == NULL) {
+        return -1;
+    }
+    clf_status status = clf__file_read(&bytes, &size, flags->memory, CLF__DOCUMENT_MOST_BYTES);
+    if (status == CLF_OK) {
+        const struct clf_memory_options options = {.size = sizeof options,
+                                                   .name = flags->memory,
+                                                   .source_language = flags->source_language,
+                                                   .target_language = flags->target_language};
+        status = clf_memory_open(&job->memory, bytes, size, &options);
+        clf__free(bytes);
+    }
+    return status == CLF_OK ? -1 : report_failure(status);
 }
 
 /* Reads all files. Returns EXIT_DONE, or EXIT_FAILED if some cannot be read. */
@@ -175,7 +230,7 @@ static int open_all(struct job *job)
         char *bytes;
         size_t size;
         int status = input_read_all(&bytes, &size, file->path, CLF__DOCUMENT_MOST_BYTES);
-        clf_status opened = status == EXIT_DONE ? open_document(file, job->flags, bytes, size) : CLF_FILE;
+        clf_status opened = status == EXIT_DONE ? open_document(file, job, bytes, size) : CLF_FILE;
         if (opened != CLF_OK) {
             clf_document_free(file->document);
             file->document = NULL;
@@ -195,11 +250,16 @@ static clf_status write_sink(const char *path, const char *bytes, size_t size)
     return sink_close(&sink, NULL, CLF_OK, NULL);
 }
 
-static int write_document(struct file *file, int is_quiet)
+static int write_document(struct file *file, const struct flags *flags)
 {
     char *bytes;
     size_t size;
+    int is_quiet = flags->quiet;
     clf_status status = clf_document_write(&bytes, &size, file->document);
+    if (status == CLF_OK && !is_quiet && flags->memory != NULL) {
+        fprintf(stderr, "clformer: %s: %d of %d texts are in %s\n", name_of(file), file->recalled,
+                clf_document_count(file->document), flags->memory);
+    }
     for (int i = 0; status == CLF_OK && !is_quiet && clf_document_warning(file->document, i) != NULL; i++) {
         fprintf(stderr, "clformer: warning: %s\n", clf_document_warning(file->document, i));
     }
@@ -261,7 +321,8 @@ static void begin_progress(struct job *job)
     for (int i = 0; i < job->flags->operand_count; i++) {
         const struct clf_document *document = job->files[i].document;
         for (int k = 0; document != NULL && k < clf_document_count(document); k++) {
-            job->progress.total_bytes += clf_document_segment_at(document, k)->text_size;
+            const struct clf_document_segment *segment = clf_document_segment_at(document, k);
+            job->progress.total_bytes += segment->translation == NULL ? segment->text_size : 0;
         }
     }
 }
@@ -282,8 +343,7 @@ static int translate_all(struct job *job)
         }
         clf_status status = clf_document_translate(job->current->document, job->engine, options);
         progress_clear(&job->progress);
-        int written =
-            status == CLF_OK ? write_document(job->current, job->flags->quiet) : report_failure(status);
+        int written = status == CLF_OK ? write_document(job->current, job->flags) : report_failure(status);
         result = written != EXIT_DONE ? written : result;
         if (status != CLF_OK) { /* the other files would fail in the same way */
             return result;
@@ -355,6 +415,8 @@ int files_translate(struct flags *flags)
         return EXIT_FAILED;
     }
     status = name_outputs(&job);
+    status = status < 0 ? read_terms(&job) : status;
+    status = status < 0 ? open_memory(&job) : status;
     if (status < 0) {
         int opened = open_all(&job);
         status = count_documents(&job) > 0 ? run_to_folder(&job) : opened;
@@ -365,6 +427,8 @@ int files_translate(struct flags *flags)
         clf_string_free(job.files[i].output);
     }
     free(job.files);
+    clf__free(job.kept_terms);
+    clf_memory_free(job.memory);
     setup_close(&job.setup);
     return status;
 }

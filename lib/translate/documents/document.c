@@ -47,32 +47,23 @@ static clf_status take_options(struct clf_document_options *out, const struct cl
     return CLF_OK;
 }
 
-/* Returns the number of the line that contains a byte. */
-static int line_of(const char *bytes, size_t at)
-{
-    struct clf__text_line line = {.next = 0};
-    while (line.next <= at && clf__text_line_next(&line, bytes, at + 1)) {
-    }
-    return line.number;
-}
-
 static clf_status check_text(const char *bytes, size_t size)
 {
     const char *encoding = clf__utf16_name(bytes, size);
     if (encoding != NULL) {
-        return clf__fail(CLF_TEXT, "is %s; convert it to UTF-8 first: iconv -f %s -t UTF-8", encoding,
-                         encoding);
+        return clf__fail(CLF_TEXT, "is %s without a byte order mark; name its encoding, %sLE or %sBE",
+                         encoding, encoding, encoding);
     }
     const char *nul = memchr(bytes, '\0', size);
     size_t valid = clf__utf8_valid_prefix(bytes, size), at = nul != NULL ? (size_t)(nul - bytes) : size;
     if (at < valid) {
-        return clf__fail(CLF_TEXT, "line %d: contains a NUL byte; this is not a text", line_of(bytes, at));
+        return clf__fail(CLF_TEXT, "line %d: contains a NUL byte; this is not a text",
+                         clf__text_line_of(bytes, at));
     }
     if (valid < size) {
         return clf__fail(CLF_TEXT,
-                         "line %d: is not UTF-8; convert the file first, for example: iconv -f WINDOWS-1252 "
-                         "-t UTF-8",
-                         line_of(bytes, valid));
+                         "line %d: is not UTF-8; name the encoding of the file, such as windows-1252",
+                         clf__text_line_of(bytes, valid));
     }
     return CLF_OK;
 }
@@ -90,15 +81,22 @@ static clf_status open_document(struct clf_document *document, const void *bytes
     CLF__TRY(clf__copy_bytes(&document->bytes, bytes, size));
     document->size = size;
     document->segments.most = document->options.most_segments;
-    clf_status status = clf__format_find(&document->format, &document->options, document->bytes, size);
+    CLF__TRY(clf__terms_read(&document->segments.terms, document->options.kept_terms));
+    clf_status status = clf__document_decode(document);
+    if (status == CLF_OK) {
+        status = clf__format_find(&document->format, &document->options, document->bytes, document->size);
+    }
+    if (status == CLF_OK && document->format->is_binary && document->encoding != NULL) {
+        status = clf__fail(CLF_UNSUPPORTED, "this format has no text encoding; remove the encoding");
+    }
     if (status == CLF_OK && !document->format->is_binary) {
-        status = check_text(document->bytes, size);
+        status = check_text(document->bytes, document->size);
     }
     if (status == CLF_OK) {
         status = document->format->read(document);
     }
     document->options.name = document->options.format = NULL;
-    document->options.ignored = NULL;
+    document->options.ignored = document->options.encoding = document->options.kept_terms = NULL;
     document->options.elements = document->options.inline_elements = NULL;
     return status == CLF_OK ? CLF_OK : clf__fail_in(status, "%s", document->name);
 }
@@ -142,6 +140,8 @@ void clf_document_free(struct clf_document *document)
     clf__segments_free(&document->segments);
     clf__free(document->name);
     clf__free(document->bytes);
+    clf__free(document->encoding);
+    clf__free(document->original);
     clf__free(document);
 }
 
@@ -265,7 +265,10 @@ clf_status clf_document_write(char **out, size_t *size, struct clf_document *doc
     clear_warnings(document);
     clf__output_add(&output, "", 0);
     clf_status status = document->format->write(&output, document);
-    status = output.status != CLF_OK ? output.status : status;
+    if (status == CLF_OK) {
+        status = clf__document_encode(&output, document);
+        status = status != CLF_OK ? clf__fail_in(status, "%s", document->name) : CLF_OK;
+    }
     if (status != CLF_OK) {
         clf__free(output.bytes);
         return status;

@@ -14,8 +14,11 @@ enum { CLF__DOCUMENT_MOST_BYTES = 256 << 20 };
 struct clf_document {
     const struct clf__format *format;
     char *name;  /* for messages */
-    char *bytes; /* (size) followed by a NUL */
+    char *bytes; /* (size) UTF-8, followed by a NUL */
     size_t size;
+    char *encoding; /* of the file; NULL: UTF-8 */
+    char *original; /* (original_size) the bytes in this encoding; NULL: UTF-8 */
+    size_t original_size;
     struct clf_document_options options; /* the strings only during clf__format.read() */
     struct clf__segments segments;
     void *state;     /* private to the format */
@@ -34,10 +37,12 @@ struct clf__format {
     clf_status (*write)(struct clf__output *out, struct clf_document *document);
     /* Frees document->state; NULL: the format has no state. */
     void (*close)(struct clf_document *document);
+    int has_references; /* characters can be written as &#8364; */
 };
 extern const struct clf__format clf__format_text, clf__format_srt, clf__format_vtt, clf__format_html,
-    clf__format_xhtml, clf__format_xml, clf__format_json, clf__format_po, clf__format_docx, clf__format_odt,
-    clf__format_pptx, clf__format_odp, clf__format_epub;
+    clf__format_ass, clf__format_xhtml, clf__format_xml, clf__format_xliff, clf__format_tmx,
+    clf__format_markdown, clf__format_json, clf__format_yaml, clf__format_po, clf__format_docx,
+    clf__format_odt, clf__format_pptx, clf__format_odp, clf__format_epub;
 
 /* Returns a format by its index; NULL if there are fewer formats. */
 const struct clf__format *clf__format_at(int index);
@@ -46,6 +51,12 @@ const struct clf__format *clf__format_of_name(const char *name);
 /* Finds the format by name, suffix or content. */
 clf_status clf__format_find(const struct clf__format **out, const struct clf_document_options *options,
                             const char *bytes, size_t size);
+
+/* Converts the bytes of a document to UTF-8 from the encoding of the options or of a byte order mark of
+ * UTF-16 or UTF-32. */
+clf_status clf__document_decode(struct clf_document *document);
+/* Converts the output from UTF-8 to the encoding of the document. */
+clf_status clf__document_encode(struct clf__output *out, const struct clf_document *document);
 
 /* Size of the byte order mark at the start of a text: 3 or 0. */
 size_t clf__document_mark(const char *bytes, size_t size);
@@ -82,11 +93,18 @@ struct clf__text_line {
 /* Reads the next line, or, if line->number is 0, the first line at line->next. Returns 0 at the end. */
 int clf__text_line_next(struct clf__text_line *line, const char *bytes, size_t size);
 
+/* Returns the number of the line that contains a byte. */
+int clf__text_line_of(const char *bytes, size_t at);
+
 /* Returns the position of a part of a text at or after `at`; `size` if it is not there. */
 size_t clf__text_find(const char *text, size_t size, size_t at, const char *part, size_t part_size);
+/* Returns whether a text begins with a word. */
+int clf__text_begins(const char *text, size_t size, const char *word);
 /* Returns whether a text contains a word. */
 int clf__text_contains(const char *text, size_t size, const char *word);
 
+/* Returns whether a text is an address such as "https://example.org/"; an address is not translated. */
+int clf__text_is_address(const char *text, size_t size);
 /* Returns whether a text contains a letter; a text without letters is not translated. */
 int clf__text_has_letter(const char *text, size_t size);
 

@@ -5,19 +5,22 @@
 #include "translate/documents/format.h"
 
 static const struct clf__format *const formats[] = {
-    &clf__format_text,  &clf__format_srt, &clf__format_vtt,
+    &clf__format_text,     &clf__format_srt, &clf__format_vtt,  &clf__format_ass,
 #ifdef CLF_HAS_LIBXML2
     &clf__format_xhtml,
 #endif
 #ifdef CLF_HAS_GUMBO
     &clf__format_html,
 #endif
-#ifdef CLF_HAS_LIBXML2
-    &clf__format_xml,
+#ifdef CLF_HAS_CMARK
+    &clf__format_markdown,
 #endif
-    &clf__format_json,  &clf__format_po,
+#ifdef CLF_HAS_LIBXML2
+    &clf__format_xliff,    &clf__format_tmx, &clf__format_xml,
+#endif
+    &clf__format_json,     &clf__format_po,  &clf__format_yaml,
 #ifdef CLF_HAS_LIBZIP
-    &clf__format_docx,  &clf__format_odt, &clf__format_pptx, &clf__format_odp, &clf__format_epub,
+    &clf__format_docx,     &clf__format_odt, &clf__format_pptx, &clf__format_odp, &clf__format_epub,
 #endif
 };
 enum { FORMATS = sizeof formats / sizeof *formats };

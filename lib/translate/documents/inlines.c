@@ -48,7 +48,7 @@ static struct clf__tags *add_mark(struct clf__inlines *inlines, const char *byte
                  (clf__html_is_space(bytes[end]) ? CLF__SPACE_AFTER : 0);
     struct clf__tags *tags = &inlines->tags[inlines->count];
     inlines->marks[inlines->count++] = (struct clf_mark){inlines->text.size, inlines->text.size, parent};
-    *tags = (struct clf__tags){start, end, end, end, spaces};
+    *tags = (struct clf__tags){start, end, end, end, spaces, 0};
     extend(inlines, start, end);
     return tags;
 }
@@ -210,7 +210,7 @@ size_t clf__placeholder_size(const char *text, size_t size)
     if (size < 2) {
         return 0;
     }
-    if (*text == '$' && text[1] == '{') {
+    if ((*text == '$' || *text == '%') && text[1] == '{') {
         size_t braces = braces_size(text + 1, size - 1);
         return braces > 0 ? braces + 1 : 0;
     }

@@ -44,7 +44,8 @@ clf_status clf__inlines_end_at(struct clf__inlines *inlines, struct clf_document
 /* Empties the text without adding it. */
 void clf__inlines_clear(struct clf__inlines *inlines);
 
-/* Reads a format placeholder at the start of a text: %s, %1$d, %(name)s, {0}, {name}, {{name}}, ${name}.
+/* Reads a format placeholder at the start of a text: %s, %1$d, %(name)s, {0}, {name}, {{name}}, ${name},
+ * %{name}.
  * Returns its size; 0: there is none. */
 size_t clf__placeholder_size(const char *text, size_t size);
 

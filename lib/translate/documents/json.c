@@ -97,8 +97,8 @@ static size_t add_part(struct reader *reader, size_t at, size_t end)
 static clf_status add_string(struct reader *reader, size_t at, size_t end)
 {
     const char *bytes = reader->bytes;
-    if (clf__text_contains(bytes + at, end - at, "://") && memchr(bytes + at, ' ', end - at) == NULL) {
-        return CLF_OK; /* an address */
+    if (clf__text_is_address(bytes + at, end - at)) {
+        return CLF_OK;
     }
     while (at < end) {
         if (clf__inlines_are_full(&reader->inlines)) {

@@ -93,8 +93,8 @@ static size_t add_part(struct reader *reader, size_t at, size_t end)
     return size;
 }
 
-/* Adds a string as the segment whose translation is written into an empty literal. */
-static clf_status add_segment(struct reader *reader, const struct string *string, size_t into)
+/* Adds a string as the segment whose translation replaces bytes [start, end) in one or more literals. */
+static clf_status add_segment(struct reader *reader, const struct string *string, size_t start, size_t end)
 {
     int is_full = 0;
     for (int i = 0; i < string->count && !is_full; i++) {
@@ -108,24 +108,21 @@ static clf_status add_segment(struct reader *reader, const struct string *string
         clf__inlines_clear(&reader->inlines);
         return CLF_OK;
     }
-    return clf__inlines_end_at(&reader->inlines, reader->document, string->line, into, into);
+    return clf__inlines_end_at(&reader->inlines, reader->document, string->line, start, end);
 }
 
 /* Ends the string of the last keyword. */
 static clf_status end_string(struct reader *reader)
 {
-    if (reader->last != TRANSLATION || is_empty(&reader->id) || !is_empty(&reader->translation)) {
+    const struct string *translation = &reader->translation;
+    int is_kept = !is_empty(translation) && !reader->document->options.all;
+    if (reader->last != TRANSLATION || is_empty(&reader->id) || is_kept) {
         return CLF_OK; /* not a translation, the header, or translated */
     }
     const struct string *string =
         reader->index > 0 && reader->plural.count > 0 ? &reader->plural : &reader->id;
-    return add_segment(reader, string, reader->translation.items[0].start);
-}
-
-static int begins_with(const char *text, size_t size, const char *word)
-{
-    size_t length = strlen(word);
-    return size >= length && memcmp(text, word, length) == 0;
+    return add_segment(reader, string, translation->items[0].start,
+                       translation->items[translation->count - 1].end);
 }
 
 /* Reads "msgstr[1]" up to the string; returns its size, or 0 if it is malformed. */
@@ -153,7 +150,8 @@ static clf_status read_line(struct reader *reader, size_t start, const struct cl
     static const char *const words[] = {NULL, "msgctxt", "msgid", "msgid_plural", "msgstr"};
     enum keyword found = NONE;
     for (int i = CONTEXT; i <= TRANSLATION; i++) {
-        found = begins_with(text, size, words[i]) ? (enum keyword)i : found; /* msgid_plural follows msgid */
+        found =
+            clf__text_begins(text, size, words[i]) ? (enum keyword)i : found; /* msgid_plural follows msgid */
     }
     size_t word = found != NONE ? strlen(words[found]) : 0;
     if (found != NONE) {

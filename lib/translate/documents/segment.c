@@ -14,6 +14,7 @@ static void free_segment(struct clf__segment *segment)
     clf__free(segment->tags);
     clf__free(segment->translation);
     clf__free(segment->moved);
+    clf__free(segment->kept);
 }
 
 static clf_status copy(void *out, const void *items, int count, size_t size)
@@ -52,6 +53,9 @@ clf_status clf__segments_add(struct clf__segments *segments, const struct clf__n
     CLF__TRY(clf__grow(&segments->items, segments->count, &segments->capacity, sizeof *segments->items));
     struct clf__segment added = {.text = NULL};
     clf_status status = fill(&added, segment);
+    if (status == CLF_OK) {
+        status = clf__terms_apply(&segments->terms, &added);
+    }
     if (status != CLF_OK) {
         free_segment(&added);
         return status;
@@ -66,6 +70,7 @@ void clf__segments_free(struct clf__segments *segments)
         free_segment(&segments->items[i]);
     }
     clf__free(segments->items);
+    clf__terms_free(&segments->terms);
     *segments = (struct clf__segments){.count = 0};
 }
 
@@ -126,6 +131,7 @@ clf_status clf__segment_set(struct clf__segment *segment, const char *text, size
     segment->translation_size = size;
     segment->shown.translation = translation;
     segment->moved = marks;
+    segment->is_recalled = 0;
     return CLF_OK;
 }
 
@@ -200,7 +206,12 @@ static int write_event(void *user, enum clf__markup_event event, int mark, size_
         if (!had_text) {
             space_before(part, tags, part->at);
         }
-        add_tag(part, tags->start, tags->start_end);
+        if (tags->is_term) {
+            part->writer->add_text(part->writer->user, part->segment->kept + tags->start,
+                                   tags->start_end - tags->start);
+        } else {
+            add_tag(part, tags->start, tags->start_end);
+        }
     } else if (!is_start && ends_here) {
         add_tag(part, tags->end, tags->end_end);
         if (!had_text) {

@@ -6,11 +6,13 @@
 
 #include "base/status.h"
 #include "translate/documents/output.h"
+#include "translate/documents/terms.h"
 
 /* The tags of a mark: bytes of the document. */
 struct clf__tags {
     size_t start, start_end, end, end_end; /* both tags; end == end_end: only a start tag */
     int spaces;                            /* flags below; only for a mark without content */
+    int is_term; /* [start, start_end) are bytes of clf__segment.kept, which are text */
 };
 enum {
     CLF__SPACE_BEFORE = 1,
@@ -29,12 +31,15 @@ struct clf__segment {
     char *translation;      /* (translation_size) NULL: not set */
     size_t translation_size;
     struct clf_mark *moved; /* (shown.mark_count) of the translation */
+    int is_recalled;        /* the translation is from a translation memory */
+    char *kept;             /* terms that are not translated, one after another; NULL: none */
 };
 
 struct clf__segments {
     struct clf__segment *items;
     int count, capacity;
-    int most; /* 0: no limit */
+    int most;                /* 0: no limit */
+    struct clf__terms terms; /* not translated */
 };
 
 /* A segment to add; everything is copied. */

@@ -45,6 +45,12 @@ int clf__words_need_space(const char *text, size_t size, const char *next, size_
     return !is_unspaced(point_before(text, size)) || !is_unspaced(point_at(next, next_size));
 }
 
+int clf__words_are_joined(const char *text, size_t size, size_t at)
+{
+    UChar32 before = point_before(text, at), after = point_at(text + at, size - at);
+    return u_isalnum(before) && u_isalnum(after) && !is_unspaced(before) && !is_unspaced(after);
+}
+
 static clf_status find_breaks(size_t **out, int *count, UBreakIterator *iterator, const char *text,
                               size_t size)
 {

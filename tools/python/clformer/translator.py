@@ -196,15 +196,19 @@ class Translator:
     def translate_document(self, document: bytes, *, name: str = "document", format: Optional[str] = None,
                            subtitle_width: Optional[int] = None, reading_speed: Optional[float] = None,
                            elements: Optional[str] = None, inline_elements: Optional[str] = None,
+                           encoding: Optional[str] = None, all: bool = False, do_not_translate: Iterable[str] = (),
                            **options: "Unpack[TranslateOptions]") -> bytes:
         """Translates a document and keeps everything that is not text. Returns the bytes of the translated document; a
         LineWarning counts, for example, subtitles that are too long to read.
 
-        document: bytes of a file: subtitles, HTML, XML, JSON, gettext PO or plain text, in UTF-8, or an office document or
-            EPUB.
+        document: bytes of a file: subtitles, HTML, Markdown, XML, JSON, YAML, gettext PO, XLIFF, TMX or plain text, or an
+            office document or EPUB.
         name: file name, whose suffix selects the format; messages begin with it.
-        format: "srt", "vtt", "html", "xhtml", "xml", "json", "po", "text", "docx", "odt", "pptx", "odp" or "epub"; None:
-            chosen by the suffix, or else by the content.
+        format: "srt", "vtt", "ass", "html", "markdown", "xhtml", "xml", "xliff", "tmx", "json", "yaml", "po", "docx",
+            "odt", "pptx", "odp", "epub" or "text"; None: chosen by the suffix, or else by the content.
+        encoding: of the document and of the result, such as "windows-1252"; None: UTF-8, or that of a byte order mark.
+        all: also translates texts of PO, XLIFF and TMX that have a translation.
+        do_not_translate: terms that are kept as they are, such as product names.
         subtitle_width: columns of a line of subtitles; 0: one line; None: 42.
         reading_speed: a warning counts the subtitles with more characters per second; 0: no warning; None: 21.
         elements: XML: names of the elements whose text is translated, separated by commas; None: each with text.
@@ -221,6 +225,9 @@ class Translator:
         struct.format = None if format is None else encode(format, "format")
         struct.elements = None if elements is None else encode(elements, "elements")
         struct.inline_elements = None if inline_elements is None else encode(inline_elements, "inline_elements")
+        struct.encoding = None if encoding is None else encode(encoding, "encoding")
+        struct.all = all
+        struct.kept_terms = encode("\n".join(do_not_translate), "do_not_translate")
         if subtitle_width is not None:
             struct.subtitle_width = subtitle_width
         if reading_speed is not None:

@@ -254,4 +254,5 @@ const struct clf__format clf__format_html = {
     .is = is_html,
     .read = read_html,
     .write = write_html,
+    .has_references = 1,
 };

@@ -19,30 +19,6 @@ struct reader {
     size_t from; /* start of the plain text of the cue */
 };
 
-/* Reads a character reference; returns its size, or 0 for text. Unknown references are kept as text. */
-static size_t read_reference(struct clf__output *plain, const char *text, size_t size)
-{
-    static const struct {
-        const char *name, *text;
-    } references[] = {{"&amp;", "&"},
-                      {"&lt;", "<"},
-                      {"&gt;", ">"},
-                      {"&nbsp;", "\xc2\xa0"},
-                      {"&lrm;", "\xe2\x80\x8e"},
-                      {"&rlm;", "\xe2\x80\x8f"},
-                      {"&quot;", "\""},
-                      {"&apos;", "'"},
-                      {"&#39;", "'"}};
-    for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
-        size_t length = strlen(references[i].name);
-        if (length <= size && memcmp(text, references[i].name, length) == 0) {
-            clf__output_add_string(plain, references[i].text);
-            return length;
-        }
-    }
-    return 0;
-}
-
 static clf_status add_tag(struct reader *reader, struct clf__cue_tag tag, size_t start, size_t end)
 {
     CLF__TRY(clf__grow(&reader->tags, reader->count, &reader->capacity, sizeof *reader->tags));
@@ -68,7 +44,7 @@ static clf_status read_plain(struct reader *reader)
         struct clf__cue_tag tag = {.start = 0};
         if ((*text == '<' || *text == '{') && (size = syntax->read_tag(&tag, text, left)) > 0) {
             CLF__TRY(add_tag(reader, tag, at, at + size));
-        } else if (*text == '&' && syntax->has_references && (size = read_reference(plain, text, left)) > 0) {
+        } else if (syntax->read_character != NULL && (size = syntax->read_character(plain, text, left)) > 0) {
             continue;
         } else if (*text == '\r' || *text == '\n') {
             size = left > 1 && *text == '\r' && text[1] == '\n' ? 2 : 1;
@@ -153,7 +129,7 @@ static clf_status add_mark(struct reader *reader, const struct clf__cue_tag *tag
     struct clf__subtitles *subtitles = reader->subtitles;
     const struct clf__cue_tag *end = tag->partner >= 0 ? &reader->tags[tag->partner] : NULL;
     struct clf__cue_mark mark = {{tag->at, end != NULL ? end->at : tag->at, parent},
-                                 {tag->start, tag->end, tag->end, tag->end, 0}};
+                                 {tag->start, tag->end, tag->end, tag->end, 0, 0}};
     if (end != NULL) {
         mark.tags.end = end->start;
         mark.tags.end_end = end->end;

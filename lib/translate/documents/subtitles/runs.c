@@ -295,7 +295,7 @@ static clf_status add_segment(struct run *run, struct clf__part part, int mark_c
                                              .marks = run->marks,
                                              .tags = run->tags,
                                              .count = mark_count,
-                                             .line = cue_of(run->subtitles, slot)->line + 1};
+                                             .line = cue_of(run->subtitles, slot)->text_line};
     CLF__TRY(clf__segments_add(has_letter ? translated : fixed, &segment));
     return add_parts(run, part, has_letter ? translated->count - 1 : ~(fixed->count - 1));
 }

@@ -12,12 +12,6 @@ struct finder {
     int index; /* index of the cue */
 };
 
-static int begins_with(const char *text, size_t size, const char *word)
-{
-    size_t length = strlen(word);
-    return length <= size && memcmp(text, word, length) == 0;
-}
-
 static int ends_with(const char *text, size_t size, const char *word)
 {
     size_t length = strlen(word);
@@ -41,14 +35,14 @@ static size_t lead_size(const char *text, size_t size)
     static const char *const dashes[] = {"-", "\xe2\x80\x90", "\xe2\x80\x93", "\xe2\x80\x94"};
     size_t lead = 0;
     for (size_t i = 0; i < sizeof dashes / sizeof *dashes && lead == 0; i++) {
-        lead = begins_with(text, size, dashes[i]) ? strlen(dashes[i]) : 0;
+        lead = clf__text_begins(text, size, dashes[i]) ? strlen(dashes[i]) : 0;
     }
     if (lead > 0 && (lead == size || strchr("-0123456789", text[lead]) != NULL)) {
         return 0;
     }
     lead = skip_spaces(text, size, lead);
     for (int i = 0; i < NOTES; i++) {
-        if (begins_with(text + lead, size - lead, notes[i])) {
+        if (clf__text_begins(text + lead, size - lead, notes[i])) {
             lead = skip_spaces(text, size, lead + strlen(notes[i]));
             i = -1;
         }
@@ -78,7 +72,8 @@ static int is_in_brackets(const char *text, size_t size)
     static const char *const brackets[][2] = {
         {"[", "]"}, {"(", ")"}, {"\xef\xbc\x88", "\xef\xbc\x89"}, {"\xe3\x80\x90", "\xe3\x80\x91"}};
     for (size_t i = 0; i < sizeof brackets / sizeof *brackets; i++) {
-        if (size > 2 && begins_with(text, size, brackets[i][0]) && ends_with(text, size, brackets[i][1])) {
+        if (size > 2 && clf__text_begins(text, size, brackets[i][0]) &&
+            ends_with(text, size, brackets[i][1])) {
             return 1;
         }
     }

@@ -46,7 +46,17 @@ static size_t read_tag(struct clf__cue_tag *out, const char *text, size_t size)
     return 0;
 }
 
-static const struct clf__cue_syntax syntax = {read_tag, 0};
+/* Adds text without arrows, so that the text is not mistaken for a line of times. */
+static void add_text(struct clf__output *out, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (i < 2 || memcmp(text + i - 2, "-->", 3) != 0) {
+            clf__output_add(out, text + i, 1);
+        }
+    }
+}
+
+static const struct clf__cue_syntax syntax = {read_tag, NULL, add_text, NULL};
 
 static int is_blank(const char *line, size_t size)
 {

@@ -31,6 +31,8 @@ clf_status clf__subtitles_add(struct clf__subtitles *subtitles, const struct clf
 {
     CLF__TRY(
         clf__grow(&subtitles->cues, subtitles->cue_count, &subtitles->cue_capacity, sizeof *subtitles->cues));
-    subtitles->cues[subtitles->cue_count++] = *cue;
+    struct clf__cue *added = &subtitles->cues[subtitles->cue_count++];
+    *added = *cue;
+    added->text_line = cue->text_line > 0 ? cue->text_line : cue->line + 1;
     return CLF_OK;
 }

@@ -31,11 +31,17 @@ struct clf__cue_tag {
 struct clf__cue_syntax {
     /* Reads the tag at the start of a text, except its position; returns its size, or 0 if it is text. */
     size_t (*read_tag)(struct clf__cue_tag *out, const char *text, size_t size);
-    int has_references; /* &amp; and other character references */
+    /* Reads the character in another notation at the start of a text, such as &amp;, and adds it to the plain
+     * text; returns its size, or 0 if there is none. NULL: never. */
+    size_t (*read_character)(struct clf__output *plain, const char *text, size_t size);
+    /* Adds text without line breaks in the notation of the format. */
+    void (*add_text)(struct clf__output *out, const char *text, size_t size);
+    const char *line_break; /* between the lines of a cue; NULL: as before the cue */
 };
 
 struct clf__cue {
     int line;              /* line number of the cue's times */
+    int text_line;         /* line number of the text; 0: the next line */
     double from, to;       /* seconds */
     size_t start, end;     /* the text: bytes of the document */
     size_t prefix, suffix; /* [start, prefix) and [suffix, end) are kept */

@@ -34,7 +34,31 @@ static size_t read_tag(struct clf__cue_tag *out, const char *text, size_t size)
     return (size_t)(end - text) + 1;
 }
 
-static const struct clf__cue_syntax syntax = {read_tag, 1};
+/* Reads a character reference; returns its size, or 0 for text. Unknown references are kept as text. */
+static size_t read_reference(struct clf__output *plain, const char *text, size_t size)
+{
+    static const struct {
+        const char *name, *text;
+    } references[] = {{"&amp;", "&"},
+                      {"&lt;", "<"},
+                      {"&gt;", ">"},
+                      {"&nbsp;", "\xc2\xa0"},
+                      {"&lrm;", "\xe2\x80\x8e"},
+                      {"&rlm;", "\xe2\x80\x8f"},
+                      {"&quot;", "\""},
+                      {"&apos;", "'"},
+                      {"&#39;", "'"}};
+    for (size_t i = 0; *text == '&' && i < sizeof references / sizeof *references; i++) {
+        size_t length = strlen(references[i].name);
+        if (length <= size && memcmp(text, references[i].name, length) == 0) {
+            clf__output_add_string(plain, references[i].text);
+            return length;
+        }
+    }
+    return 0;
+}
+
+static const struct clf__cue_syntax syntax = {read_tag, read_reference, clf__output_add_escaped, NULL};
 
 static int is_blank(const struct clf__text_line *line)
 {
@@ -48,9 +72,9 @@ static int has_times(struct clf__cue *cue, const char *bytes, const struct clf__
 
 static int begins_with(const char *bytes, const struct clf__text_line *line, const char *word)
 {
-    size_t size = strlen(word);
-    return line->end - line->start >= size && memcmp(bytes + line->start, word, size) == 0 &&
-           (line->end - line->start == size || strchr(" \t:", bytes[line->start + size]) != NULL);
+    size_t size = strlen(word), length = line->end - line->start;
+    return clf__text_begins(bytes + line->start, length, word) &&
+           (length == size || strchr(" \t:", bytes[line->start + size]) != NULL);
 }
 
 /* Finds the times of the block that begins at a line: in this line, or after an identifier. *line becomes the

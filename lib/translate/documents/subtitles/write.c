@@ -71,16 +71,6 @@ static clf_status add_slot(struct writer *writer, const struct clf__slot *slot)
     return CLF_OK;
 }
 
-/* Adds text without arrows, so that the text is not mistaken for a line of times. */
-static void add_plain(struct clf__output *out, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (i < 2 || memcmp(text + i - 2, "-->", 3) != 0) {
-            clf__output_add(out, text + i, 1);
-        }
-    }
-}
-
 /* Records a subtitle that is difficult to read. */
 static void check(struct writer *writer, const struct clf__cue *cue)
 {
@@ -123,8 +113,10 @@ static clf_status write_cue(struct writer *writer, const struct clf__cue *cue)
     CLF__TRY(layout->text.status);
     CLF__TRY(clf__layout_break(layout, writer->document->options.subtitle_width));
     clf__output_add(writer->out, bytes + cue->start, cue->prefix - cue->start);
-    clf__layout_write(writer->out, layout, newline_of(writer, cue),
-                      writer->subtitles->syntax->has_references ? clf__output_add_escaped : add_plain);
+    const struct clf__cue_syntax *syntax = writer->subtitles->syntax;
+    clf__layout_write(writer->out, layout,
+                      syntax->line_break != NULL ? syntax->line_break : newline_of(writer, cue),
+                      syntax->add_text);
     clf__output_add(writer->out, bytes + cue->suffix, cue->end - cue->suffix);
     check(writer, cue);
     return CLF_OK;
