@@ -11,6 +11,7 @@ void clf__beam_copy(struct clf__beam *to, const struct clf__beam *from)
     }
     to->length = from->length;
     to->places = from->places;
+    to->phrases = from->phrases;
     to->score = from->score;
     to->log_probability = from->log_probability;
 }
@@ -21,6 +22,7 @@ void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
     clf__beam_copy(to, from);
     to->ids[++to->length] = candidate->id;
     to->parent = candidate->beam;
+    to->phrases = candidate->phrases;
     to->score = candidate->score;
     to->log_probability = candidate->log_probability;
 }
@@ -131,6 +133,21 @@ void clf__beams_give_up(struct clf__search_source *source)
     }
 }
 
+struct clf__candidate clf__candidate_of(const struct clf__step *step, const struct clf__search_source *source,
+                                        int beam, int32_t id, float logit)
+{
+    const struct clf__beam *from = &source->running[beam];
+    const float *all = step->statistics + 4 * (size_t)(source->first_row + beam);
+    const float *left = all + 2;
+    const float *chosen = clf__counts_banned(source->options) ? all : left;
+    return (struct clf__candidate){
+        .beam = beam,
+        .id = id,
+        .score = from->score + ((logit - chosen[0]) - chosen[1]),
+        .log_probability = from->log_probability + ((double)logit - left[0] - left[1]),
+    };
+}
+
 int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step *step,
                         const struct clf__search_source *source, int beam, int rank)
 {
@@ -144,15 +161,6 @@ int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step
     }
     size_t row = (size_t)(source->first_row + beam);
     size_t place = row * (size_t)step->candidates + (size_t)rank;
-    const float *all = step->statistics + 4 * row;
-    const float *left = all + 2;
-    const float *chosen = clf__counts_banned(source->options) ? all : left;
-    float logit = step->values[place];
-    *candidate = (struct clf__candidate){
-        .beam = beam,
-        .id = step->ids[place],
-        .score = from->score + ((logit - chosen[0]) - chosen[1]),
-        .log_probability = from->log_probability + ((double)logit - left[0] - left[1]),
-    };
+    *candidate = clf__candidate_of(step, source, beam, step->ids[place], step->values[place]);
     return candidate->id >= 0 && candidate->score > -INFINITY;
 }

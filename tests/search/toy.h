@@ -191,6 +191,10 @@ static inline void toy_answer_row(const struct toy *toy, struct clf__step *step,
         toy_attention(step->attention + (size_t)row * TOY_PLACES, toy->seeds[source],
                       toy->states[step->cache_rows[row]]);
     }
+    for (int i = row * step->picks_each; i < (row + 1) * step->picks_each; i++) {
+        assert_in_range(step->picks[i] + 1, 0, toy->vocabulary);
+        step->pick_values[i] = step->picks[i] < 0 ? -INFINITY : logits[step->picks[i]];
+    }
     for (int i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
         logits[step->banned[i]] = -INFINITY;
     }
@@ -360,6 +364,7 @@ static inline void toy_make_room(struct toy *toy, struct toy_result *result, int
         most->banned = own.banned > most->banned ? own.banned : most->banned;
         most->changed = own.changed > most->changed ? own.changed : most->changed;
         most->logits |= own.logits;
+        most->picks = own.picks > most->picks ? own.picks : most->picks;
         most->places = own.places > most->places ? own.places : most->places;
         result->n_best = options->n_best > result->n_best ? options->n_best : result->n_best;
     }

@@ -218,11 +218,19 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     options->source_language = flags->source_language;
     options->target_language = flags->target_language;
     options->interrupted = signals_interrupted;
+    if (flags->glossary != NULL) {
+        clf_status status = clf_glossary_load(&options->glossary, flags->glossary);
+        if (status != CLF_OK) {
+            return report_failure(status);
+        }
+    }
     return apply_tokens(options, flags, model);
 }
 
 void flags_release(struct flags *flags)
 {
     free((void *)flags->translate.suppressed);
+    clf_glossary_free(flags->translate.glossary);
     flags->translate.suppressed = NULL;
+    flags->translate.glossary = NULL;
 }

@@ -1,0 +1,319 @@
+/* Terms as constraints of a search: the ids of a term depend on the text before it, so a term has several
+ * forms. */
+#include "engine/terms.h"
+
+#include <string.h>
+
+#include <unicode/utf8.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/minmax.h"
+#include "search/options.h"
+#include "search/search.h"
+
+/* --- The ids of a term. --- */
+
+/* Encodes a text without the end token. */
+static clf_status encode(struct clf__ids *out, const struct clf__settings *settings, const char *text)
+{
+    CLF__TRY(clf__tokenizer_encode(settings->model->tokenizer, out, text, strlen(text), 1, 0));
+    out->count -= out->count > 0 && out->data[out->count - 1] == settings->model->transformer->config.end_id;
+    return CLF_OK;
+}
+
+/* Encodes a target after another text. *out receives no ids if the ids of the other text change. */
+static clf_status encode_after(struct clf__ids *out, const struct clf__settings *settings, const char *before,
+                               const char *space, const char *target)
+{
+    struct clf__ids head = {.count = 0}, whole = {.count = 0};
+    char *text = NULL;
+    clf_status status = clf__format(&text, "%s%s%s", before, space, target);
+    out->count = 0;
+    if (status == CLF_OK) {
+        status = encode(&head, settings, before);
+    }
+    if (status == CLF_OK) {
+        status = encode(&whole, settings, text);
+    }
+    int is_head = status == CLF_OK && head.count <= whole.count &&
+                  memcmp(head.data, whole.data, (size_t)head.count * sizeof *head.data) == 0;
+    for (int i = head.count; is_head && i < whole.count && status == CLF_OK; i++) {
+        status = clf__ids_append(out, whole.data[i]);
+    }
+    clf__ids_free(&head);
+    clf__ids_free(&whole);
+    clf__free(text);
+    return status;
+}
+
+/* Encodes a target directly after a mark. *out receives no ids if the target changes the ids of every mark.
+ */
+static clf_status encode_joined(struct clf__ids *out, const struct clf__settings *settings,
+                                const char *target)
+{
+    static const char *const marks[] = {"(", "\"", "'", "-", "\xe3\x80\x82"};
+    out->count = 0;
+    for (size_t i = 0; out->count == 0 && i < sizeof marks / sizeof *marks; i++) {
+        CLF__TRY(encode_after(out, settings, marks[i], "", target));
+    }
+    return CLF_OK;
+}
+
+/* Returns whether the search can generate ids. */
+static int is_usable(const struct clf__ids *ids, const struct clf__settings *settings)
+{
+    const struct clf__search_options *search = &settings->search;
+    int32_t unknown = clf__tokenizer_unknown(settings->model->tokenizer);
+    int is_right = ids->count > 0;
+    for (int i = 0; i < ids->count; i++) {
+        int32_t id = ids->data[i];
+        is_right &= id >= 0 && id < search->vocabulary && id != unknown && !clf__is_end(search, id);
+        for (int k = 0; k < search->suppressed_count; k++) {
+            is_right &= id != search->suppressed[k];
+        }
+    }
+    return is_right;
+}
+
+/* Adds a form, or its places to an equal form of the phrase; takes the ids. */
+static void add_form(struct clf__terms *terms, int phrase, struct clf__ids *ids, int places)
+{
+    for (int i = 0; i < terms->form_count; i++) {
+        struct clf__phrase_form *form = &terms->forms[i];
+        if (form->phrase == phrase && form->length == ids->count &&
+            memcmp(form->ids, ids->data, (size_t)ids->count * sizeof *ids->data) == 0) {
+            form->places |= places;
+            return;
+        }
+    }
+    terms->ids[terms->form_count] = *ids;
+    terms->forms[terms->form_count++] =
+        (struct clf__phrase_form){.ids = ids->data, .length = ids->count, .phrase = phrase, .places = places};
+    *ids = (struct clf__ids){.count = 0};
+}
+
+/* Adds the forms of a target as a phrase: at the beginning of the text, after a space, and directly after a
+ * mark or, in scripts without spaces, a word. A target without a usable form adds none. */
+static clf_status add_forms(struct clf__terms *terms, int phrase, const struct clf__settings *settings,
+                            const char *target)
+{
+    struct clf__ids first = {.count = 0}, spaced = {.count = 0}, joined = {.count = 0};
+    int32_t at = 0, character;
+    U8_NEXT(target, at, -1, character);
+    int is_unspaced = clf__is_unspaced(character);
+    clf_status status = encode(&first, settings, target);
+    if (status == CLF_OK) {
+        status = encode_after(&spaced, settings, "a", " ", target);
+    }
+    if (status == CLF_OK) {
+        status = encode_joined(&joined, settings, target);
+    }
+    if (status == CLF_OK && is_usable(&joined, settings)) {
+        add_form(terms, phrase, &joined, is_unspaced ? CLF__AFTER_OTHER | CLF__AFTER_WORD : CLF__AFTER_OTHER);
+    } else {
+        is_unspaced = 0;
+    }
+    if (status == CLF_OK && !is_unspaced && is_usable(&spaced, settings)) {
+        add_form(terms, phrase, &spaced, CLF__AFTER_OTHER | CLF__AFTER_WORD);
+    }
+    if (status == CLF_OK && is_usable(&first, settings)) {
+        add_form(terms, phrase, &first,
+                 spaced.count > 0 || is_unspaced ? CLF__AFTER_NO_TEXT : CLF__AFTER_ALL);
+    }
+    clf__ids_free(&first);
+    clf__ids_free(&spaced);
+    clf__ids_free(&joined);
+    return status;
+}
+
+static void drop_forms(struct clf__terms *terms, int phrase)
+{
+    while (terms->form_count > 0 && terms->forms[terms->form_count - 1].phrase == phrase) {
+        clf__ids_free(&terms->ids[--terms->form_count]);
+    }
+}
+
+/* Makes the targets phrases that the search can require. */
+static clf_status add_phrases(struct clf__terms *terms, const struct clf__settings *settings)
+{
+    size_t most = (size_t)clf__min_int(terms->targets.count, CLF__PHRASES_LIMIT) + 1;
+    char **items = terms->targets.items;
+    struct clf__constraints *constraints = &terms->constraints;
+    CLF__TRY(clf__allocate(&terms->forms, CLF__FORMS_EACH * most, sizeof *terms->forms));
+    CLF__TRY(clf__allocate(&terms->ids, CLF__FORMS_EACH * most, sizeof *terms->ids));
+    constraints->forms = terms->forms;
+    for (int i = 0; i < terms->targets.count && constraints->phrase_count < CLF__PHRASES_LIMIT; i++) {
+        int phrase = constraints->phrase_count, before = terms->form_count;
+        CLF__TRY(add_forms(terms, phrase, settings, items[i]));
+        constraints->form_count = terms->form_count;
+        constraints->phrase_count = phrase + 1;
+        if (terms->form_count == before || clf__constraints_tokens(constraints) > CLF__PHRASE_TOKENS_LIMIT) {
+            drop_forms(terms, phrase);
+            constraints->form_count = terms->form_count;
+            constraints->phrase_count = phrase;
+            continue;
+        }
+        char *target = items[i];
+        items[i] = items[phrase];
+        items[phrase] = target;
+    }
+    return CLF_OK;
+}
+
+/* --- The search. --- */
+
+/* A struct clf__constraints.place_of; `user` is the settings. */
+static int place_of(void *user, int32_t id)
+{
+    const struct clf__settings *settings = user;
+    const struct clf__tokenizer *tokenizer = settings->model->tokenizer;
+    int known = atomic_load_explicit(&settings->places[id], memory_order_relaxed);
+    if (known != 0) {
+        return known;
+    }
+    char *text = NULL;
+    int place = CLF__AFTER_NO_TEXT;
+    if (clf__tokenizer_is_text(tokenizer, id, 0) &&
+        clf__tokenizer_decode(tokenizer, &text, &id, 1, 0) == CLF_OK) {
+        int32_t end = (int32_t)strlen(text), character = -1;
+        if (end > 0) {
+            U8_PREV(text, 0, end, character);
+        }
+        place = character >= 0 && clf__is_word_character(character) ? CLF__AFTER_WORD : CLF__AFTER_OTHER;
+        clf__free(text);
+    }
+    atomic_store_explicit(&settings->places[id], (unsigned char)place, memory_order_relaxed);
+    return place;
+}
+
+/* Returns the first of some sizes that is at least `wanted`, so that few different sessions are created. */
+static int round_up(int wanted, const int *sizes)
+{
+    while (*sizes > 0 && *sizes < wanted) {
+        sizes++;
+    }
+    return *sizes > 0 ? *sizes : wanted;
+}
+
+static struct clf__capacity capacity_of(const struct clf__unit *unit)
+{
+    static const int beams[] = {8, 16, CLF__TERM_BEAMS, 0},
+                     picks[] = {16, 64, CLF__PHRASES_LIMIT * CLF__FORMS_EACH, 0};
+    static const int words[] = {64, 256, CLF__PHRASE_TOKENS_LIMIT * CLF__FORMS_EACH, 0};
+    struct clf__capacity capacity = unit->settings->capacity;
+    struct clf__search_options widest = unit->search;
+    int ids = 0;
+    if (unit->search.constraints == NULL) {
+        return capacity;
+    }
+    for (int i = 0; i < unit->terms->form_count; i++) {
+        ids += unit->terms->forms[i].length;
+    }
+    widest.beams = widest.other_end_count == 0 ? round_up(widest.beams, beams) : widest.beams;
+    capacity.search = clf__search_limits_for(&widest, 0);
+    capacity.search.picks = round_up(capacity.search.picks, picks);
+    capacity.candidates = clf__candidates_wanted(&widest);
+    if (capacity.shortlist_base + capacity.shortlist_each > 0) {
+        capacity.shortlist_base += round_up(ids, words);
+    }
+    return capacity;
+}
+
+/* Returns the beam size for a line: with one beam for each number of phrase tokens, every bank has one. */
+static int choose_beams(const struct clf__search_options *search, const struct clf__constraints *constraints)
+{
+    int wanted = clf__min_int(clf__constraints_tokens(constraints) + 1, CLF__TERM_BEAMS);
+    int most = CLF__SEARCH_CANDIDATES_LIMIT / (search->other_end_count + 2);
+    return clf__max_int(search->beams, clf__min_int(wanted, most));
+}
+
+static clf_status require(struct clf__unit *unit)
+{
+    struct clf__terms *terms = unit->terms;
+    struct clf__search_options *search = &unit->search;
+    CLF__TRY(add_phrases(terms, unit->settings));
+    if (terms->constraints.phrase_count > 0) {
+        terms->constraints.place_of = place_of;
+        terms->constraints.user = (void *)unit->settings;
+        terms->constraints.hypotheses = search->beams;
+        search->beams = choose_beams(search, &terms->constraints);
+        search->constraints = &terms->constraints;
+    }
+    terms->capacity = capacity_of(unit);
+    return clf__search_check(search);
+}
+
+clf_status clf__terms_read(struct clf__unit *unit)
+{
+    struct clf__targets targets;
+    clf_status status =
+        clf__glossary_find(&targets, unit->settings->glossary, unit->line->text, unit->line->size);
+    if (status == CLF_OK && targets.count > 0) {
+        status = clf__allocate(&unit->terms, 1, sizeof *unit->terms);
+    }
+    if (status != CLF_OK || targets.count == 0) {
+        clf__targets_free(&targets);
+        return status;
+    }
+    unit->terms->targets = targets;
+    return require(unit);
+}
+
+void clf__terms_free(struct clf__terms *terms)
+{
+    if (terms == NULL) {
+        return;
+    }
+    for (int i = 0; i < terms->form_count; i++) {
+        clf__ids_free(&terms->ids[i]);
+    }
+    clf__free(terms->forms);
+    clf__free(terms->ids);
+    clf__targets_free(&terms->targets);
+    clf__free(terms);
+}
+
+int clf__terms_add_ids(int32_t *ids, int count, const struct clf__terms *terms)
+{
+    struct clf__ids all = {.data = ids, .count = count};
+    for (int i = 0; i < terms->form_count; i++) {
+        memcpy(ids + all.count, terms->forms[i].ids, (size_t)terms->forms[i].length * sizeof *ids);
+        all.count += terms->forms[i].length;
+    }
+    clf__ids_sort(&all);
+    return all.count;
+}
+
+/* --- The result. --- */
+
+static void warn_of(const char *term, int is_phrase)
+{
+    clf__log(CLF_LOG_WARNING, "a translation lacks the glossary term \"%s\": %s", term,
+             is_phrase ? "it reached its maximum length (--max-length)"
+                       : "the model's vocabulary lacks a part of the term, or the line has too many terms");
+}
+
+clf_status clf__terms_report(struct clf_translation *result, const struct clf__unit *unit)
+{
+    const struct clf__terms *terms = unit->terms;
+    const struct clf_hypothesis *best = &result->hypotheses[0];
+    int phrases = terms->constraints.phrase_count;
+    uint64_t missing = 0;
+    CLF__TRY(phrases > 0 ? clf__constraints_missing(&missing, &terms->constraints, unit->search.start_id,
+                                                    best->ids, best->count)
+                         : CLF_OK);
+    for (int i = 0; i < terms->targets.count; i++) {
+        const char *term = terms->targets.items[i];
+        int is_phrase = i < phrases;
+        if (is_phrase ? (missing >> i & 1) == 0 : strstr(best->text, term) != NULL) {
+            continue;
+        }
+        size_t count = (size_t)result->missing_count;
+        CLF__TRY(clf__resize(&result->missing_terms, count + 1, sizeof *result->missing_terms));
+        CLF__TRY(clf__copy_string(&result->missing_terms[count], term));
+        result->missing_count++;
+        warn_of(term, is_phrase);
+    }
+    return CLF_OK;
+}
