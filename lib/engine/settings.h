@@ -28,8 +28,8 @@ struct clf__settings {
     struct clf__shortlist *shortlist; /* NULL: all words are candidates */
     struct clf__capacity capacity;    /* that a line without terms needs */
     struct clf_glossary *glossary;    /* NULL: none */
-    atomic_uchar *places; /* (vocabulary) with a glossary: what each id is for a term after it, as in struct
-                             clf__constraints; 0: not known yet */
+    atomic_uchar *places; /* (vocabulary) with a glossary: what is known of each id for a term beside it, as
+                             in struct clf__constraints; 0: not known yet */
     struct clf__settings
         *starts; /* settings of the step that finds the first tokens of alternatives; NULL: none */
     atomic_int warns_of_sentences; /* the warning about a line with several sentences was not logged yet */

@@ -163,28 +163,67 @@ static clf_status add_phrases(struct clf__terms *terms, const struct clf__settin
 
 /* --- The search. --- */
 
+/* What is known of an id, in settings->places: its place, CLF__AFTER_..., and whether it continues a word. */
+enum { KNOWS_CONTINUES = 8, CONTINUES = 16 };
+
+static int find_place(const struct clf__settings *settings, int32_t id)
+{
+    const struct clf__tokenizer *tokenizer = settings->model->tokenizer;
+    char *text = NULL;
+    if (!clf__tokenizer_is_text(tokenizer, id, 0) ||
+        clf__tokenizer_decode(tokenizer, &text, &id, 1, 0) != CLF_OK) {
+        return CLF__AFTER_NO_TEXT;
+    }
+    int32_t end = (int32_t)strlen(text), character = -1;
+    if (end > 0) {
+        U8_PREV(text, 0, end, character);
+    }
+    clf__free(text);
+    return character >= 0 && clf__is_word_character(character) ? CLF__AFTER_WORD : CLF__AFTER_OTHER;
+}
+
 /* A struct clf__constraints.place_of; `user` is the settings. */
 static int place_of(void *user, int32_t id)
 {
     const struct clf__settings *settings = user;
+    int known = atomic_load_explicit(&settings->places[id], memory_order_relaxed) & CLF__AFTER_ALL;
+    if (known == 0) {
+        known = find_place(settings, id);
+        atomic_fetch_or_explicit(&settings->places[id], (unsigned char)known, memory_order_relaxed);
+    }
+    return known;
+}
+
+/* Returns whether the text of two ids has no space between them, and the second one begins with a letter or a
+ * digit of a script with spaces. */
+static int find_continues(const struct clf__settings *settings, int32_t before, int32_t id)
+{
     const struct clf__tokenizer *tokenizer = settings->model->tokenizer;
-    int known = atomic_load_explicit(&settings->places[id], memory_order_relaxed);
-    if (known != 0) {
-        return known;
-    }
-    char *text = NULL;
-    int place = CLF__AFTER_NO_TEXT;
+    const int32_t ids[] = {before, id};
+    char *first = NULL, *both = NULL;
+    int32_t character = -1;
     if (clf__tokenizer_is_text(tokenizer, id, 0) &&
-        clf__tokenizer_decode(tokenizer, &text, &id, 1, 0) == CLF_OK) {
-        int32_t end = (int32_t)strlen(text), character = -1;
-        if (end > 0) {
-            U8_PREV(text, 0, end, character);
-        }
-        place = character >= 0 && clf__is_word_character(character) ? CLF__AFTER_WORD : CLF__AFTER_OTHER;
-        clf__free(text);
+        clf__tokenizer_decode(tokenizer, &first, &before, 1, 0) == CLF_OK &&
+        clf__tokenizer_decode(tokenizer, &both, ids, 2, 0) == CLF_OK &&
+        strncmp(both, first, strlen(first)) == 0 && both[strlen(first)] != '\0') {
+        int32_t at = (int32_t)strlen(first);
+        U8_NEXT(both, at, -1, character);
     }
-    atomic_store_explicit(&settings->places[id], (unsigned char)place, memory_order_relaxed);
-    return place;
+    clf__free(first);
+    clf__free(both);
+    return character >= 0 && clf__is_word_character(character) && !clf__is_unspaced(character);
+}
+
+/* A struct clf__constraints.continues_word; `user` is the settings. */
+static int continues_word(void *user, int32_t before, int32_t id)
+{
+    const struct clf__settings *settings = user;
+    int known = atomic_load_explicit(&settings->places[id], memory_order_relaxed);
+    if ((known & KNOWS_CONTINUES) == 0) {
+        known = KNOWS_CONTINUES | (find_continues(settings, before, id) ? CONTINUES : 0);
+        atomic_fetch_or_explicit(&settings->places[id], (unsigned char)known, memory_order_relaxed);
+    }
+    return (known & CONTINUES) != 0;
 }
 
 /* Returns the first of some sizes that is at least `wanted`, so that few different sessions are created. */
@@ -199,7 +238,7 @@ static int round_up(int wanted, const int *sizes)
 static struct clf__capacity capacity_of(const struct clf__unit *unit)
 {
     static const int beams[] = {8, 16, CLF__TERM_BEAMS, 0},
-                     picks[] = {16, 64, CLF__PHRASES_LIMIT * CLF__FORMS_EACH, 0};
+                     picks[] = {16, 64, 2 * CLF__PHRASES_LIMIT * CLF__FORMS_EACH, 0};
     static const int words[] = {64, 256, CLF__PHRASE_TOKENS_LIMIT * CLF__FORMS_EACH, 0};
     struct clf__capacity capacity = unit->settings->capacity;
     struct clf__search_options widest = unit->search;
@@ -235,6 +274,7 @@ static clf_status require(struct clf__unit *unit)
     CLF__TRY(add_phrases(terms, unit->settings));
     if (terms->constraints.phrase_count > 0) {
         terms->constraints.place_of = place_of;
+        terms->constraints.continues_word = continues_word;
         terms->constraints.user = (void *)unit->settings;
         terms->constraints.hypotheses = search->beams;
         search->beams = choose_beams(search, &terms->constraints);

@@ -145,7 +145,7 @@ static void rank_candidates(struct clf__candidate *candidates, int count, int is
 void clf__beam_finish(struct clf__search_source *source, const struct clf__candidate *candidate)
 {
     clf__hypothesis_keep(source->finished, &source->finished_count, clf__finished_limit(source->options),
-                         source->options, &source->running[candidate->beam], candidate);
+                         source, &source->running[candidate->beam], candidate);
 }
 
 /* --- CLF__STOP_SHRINK --- */

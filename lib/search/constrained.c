@@ -112,6 +112,15 @@ static int goes_on(const struct clf__search_source *source, const struct clf__ca
     return !clf__is_end(source->options, candidate->id) && !is_last(source);
 }
 
+/* Inserts a candidate into the finished hypotheses. */
+static void finish(struct clf__search_source *source, const struct clf__candidate *candidate)
+{
+    const struct clf__beam *from = &source->running[candidate->beam];
+    from->ids[from->length + 1] = candidate->id; /* for the final score */
+    from->sums[from->length + 1] = candidate->score;
+    clf__beam_finish(source, candidate);
+}
+
 /* Finishes the candidates with the most phrase tokens, because none has all phrases. */
 static void finish_incomplete(const struct clf__search *search, struct clf__search_source *source, int count)
 {
@@ -121,30 +130,31 @@ static void finish_incomplete(const struct clf__search *search, struct clf__sear
     }
     for (int i = 0; i < count; i++) {
         if (search->candidates[i].phrases.tokens == most) {
-            clf__beam_finish(source, &search->candidates[i]);
+            finish(source, &search->candidates[i]);
         }
     }
 }
 
-/* Returns whether the search goes on after the list of finished hypotheses is full. A hypothesis without all
- * phrases cannot end, and may repeat itself with a good score: it counts only until it is about twice as long
- * as the finished hypotheses. */
+/* Returns whether the search goes on. After the list of finished hypotheses is full, a hypothesis without all
+ * phrases, which may repeat itself with a good score, counts only until it is longer than the finished ones
+ * by the tokens of the phrases. */
 static int can_improve(const struct clf__search_source *source, int tokens)
 {
     const struct clf__search_options *options = source->options;
     int limit = clf__finished_limit(options), length = source->running[0].length, longest = 0;
-    int is_never = options->early_stopping == CLF__STOP_NEVER && options->length_penalty > 0.0;
-    float divisor = clf__length_divisor(options, is_never ? source->max_length : length);
-    if (!clf__beam_can_improve(source) || source->finished_count < limit) {
+    if (options->early_stopping == CLF__STOP_CTRANSLATE2) {
         return clf__beam_can_improve(source);
+    }
+    if (source->finished_count < limit || options->early_stopping == CLF__STOP_TRUE) {
+        return source->finished_count < limit;
     }
     for (int i = 0; i < limit; i++) {
         longest = clf__max_int(longest, source->finished[i].length);
     }
     for (int i = 0; i < source->running_count; i++) {
         const struct clf__beam *beam = &source->running[i];
-        if ((length <= 2 * longest + tokens || beam->phrases.tokens == tokens) &&
-            beam->score / divisor > source->finished[limit - 1].score) {
+        if ((length <= longest + tokens || beam->phrases.tokens == tokens) &&
+            clf__final_score(source, beam, beam->score, length) > source->finished[limit - 1].score) {
             return 1;
         }
     }
@@ -170,7 +180,7 @@ void clf__constrained_advance(const struct clf__search *search, struct clf__sear
         int bank = candidate->phrases.tokens, rank = bank == tokens ? complete++ : -1;
         if (!goes_on(source, candidate)) {
             if (rank >= 0 && rank < clf__finished_limit(options)) {
-                clf__beam_finish(source, candidate);
+                finish(source, candidate);
                 source->ended_count++;
                 source->best_has_ended |= rank == 0;
             }

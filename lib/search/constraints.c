@@ -90,12 +90,6 @@ static int may_follow(const struct clf__constraints *constraints, const struct c
     return (form->places & place) != 0;
 }
 
-/* The occurrences that begin at an id. */
-struct occurrence {
-    int form;    /* longest form, or -1 */
-    int is_open; /* a longer one may follow */
-};
-
 /* Returns whether the ids from `at` to end - 1 are those of a form or of its beginning. */
 static int agrees(const struct clf__constraints *constraints, const struct clf__phrase_form *form,
                   const int32_t *ids, int at, int end)
@@ -105,6 +99,20 @@ static int agrees(const struct clf__constraints *constraints, const struct clf__
            may_follow(constraints, form, ids[at - 1]);
 }
 
+/* Returns whether the id after a form continues its last word. */
+static int is_continued(const struct clf__constraints *constraints, const int32_t *after)
+{
+    return constraints->place_of != NULL &&
+           constraints->place_of(constraints->user, after[-1]) == CLF__AFTER_WORD &&
+           constraints->continues_word(constraints->user, after[-1], *after);
+}
+
+/* The occurrences that begin at an id. */
+struct occurrence {
+    int form;    /* longest form, or -1 */
+    int is_open; /* the ids after it decide whether it is one, or whether a longer one is */
+};
+
 static struct occurrence find(const struct clf__phrase_state *state,
                               const struct clf__constraints *constraints, const int32_t *ids, int end)
 {
@@ -112,12 +120,13 @@ static struct occurrence find(const struct clf__phrase_state *state,
     int longest = 0;
     for (int i = 0; i < constraints->form_count; i++) {
         const struct clf__phrase_form *form = &constraints->forms[i];
+        int after = state->begun + form->length;
         if ((state->met >> form->phrase & 1) != 0 || !agrees(constraints, form, ids, state->begun, end)) {
             continue;
         }
-        if (form->length > end - state->begun) {
-            found.is_open = 1;
-        } else if (form->length > longest) {
+        found.is_open |= after >= end;
+        if (form->length > longest &&
+            (after == end || (after < end && !is_continued(constraints, ids + after)))) {
             longest = form->length;
             found.form = i;
         }
@@ -179,20 +188,56 @@ uint64_t clf__phrases_met(const struct clf__phrase_state *state, const struct cl
     return whole.met;
 }
 
+float clf__phrases_score(int *placed, const struct clf__constraints *constraints,
+                         const struct clf__beam *beam, int length)
+{
+    struct clf__phrase_state state = {.begun = 1};
+    float score = 0.0f;
+    *placed = 0;
+    while (state.begun <= length) {
+        struct occurrence found = find(&state, constraints, beam->ids, length + 1);
+        int next = state.begun + 1;
+        if (found.form >= 0) {
+            next = state.begun + constraints->forms[found.form].length;
+            state.met |= (uint64_t)1 << constraints->forms[found.form].phrase;
+            score += beam->sums[next - 1] - beam->sums[state.begun - 1];
+            *placed += next - state.begun;
+        }
+        state.begun = next;
+    }
+    return score;
+}
+
+/* Adds an id to a list unless it is there; returns the new count. */
+static int add_id(int32_t *ids, int count, int32_t id)
+{
+    for (int i = 0; i < count; i++) {
+        if (ids[i] == id) {
+            return count;
+        }
+    }
+    ids[count] = id;
+    return count + 1;
+}
+
 int clf__phrases_next(int32_t *next, const struct clf__phrase_state *state,
                       const struct clf__constraints *constraints, const int32_t *ids, int length)
 {
     int end = length + 1, begun = end - state->begun, count = 0;
+    struct occurrence open = begun > 0 ? find(state, constraints, ids, end) : (struct occurrence){.form = -1};
+    int whole = open.form >= 0 ? constraints->forms[open.form].phrase : -1;
     for (int i = 0; i < constraints->form_count; i++) {
         const struct clf__phrase_form *form = &constraints->forms[i];
-        int is_wanted = (state->met >> form->phrase & 1) == 0 && form->length > begun &&
-                        (begun > 0 ? agrees(constraints, form, ids, state->begun, end)
-                                   : may_follow(constraints, form, ids[length]));
-        for (int k = 0; is_wanted && k < count; k++) {
-            is_wanted = next[k] != form->ids[begun];
+        int is_unmet = (state->met >> form->phrase & 1) == 0;
+        int goes_on = is_unmet && begun > 0 && form->length > begun &&
+                      agrees(constraints, form, ids, state->begun, end);
+        int begins = is_unmet && (begun == 0 || (whole >= 0 && form->phrase != whole)) &&
+                     may_follow(constraints, form, ids[length]);
+        if (goes_on) {
+            count = add_id(next, count, form->ids[begun]);
         }
-        if (is_wanted) {
-            next[count++] = form->ids[begun];
+        if (begins) {
+            count = add_id(next, count, form->ids[0]);
         }
     }
     return count;

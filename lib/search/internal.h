@@ -30,6 +30,7 @@ struct clf__beam {
     float score;  /* running: sum of log-probabilities; finished: score by the length rule */
     double log_probability; /* excludes tokens after the end token */
     struct clf__phrase_state phrases;
+    float *sums;     /* (1 + max_length) score after each id; NULL: the search has no constraints */
     float *coverage; /* (places) sum of the attention to each source position */
     int places;      /* length of `coverage`; 0: no coverage penalty */
 };
@@ -247,8 +248,12 @@ void clf__phrases_follow(struct clf__phrase_state *state, const struct clf__cons
 /* Returns the phrases that a hypothesis contains if it ends here, as bits. */
 uint64_t clf__phrases_met(const struct clf__phrase_state *state, const struct clf__constraints *constraints,
                           const int32_t *ids, int length);
+/* Returns the part of the score of a hypothesis of `length` ids that belongs to its phrases, and the number
+ * of their ids. */
+float clf__phrases_score(int *placed, const struct clf__constraints *constraints,
+                         const struct clf__beam *beam, int length);
 /* Lists the ids that continue a begun phrase of a hypothesis or, without one, begin another; returns their
- * number, at most form_count. */
+ * number, at most 2 * form_count. */
 int clf__phrases_next(int32_t *next, const struct clf__phrase_state *state,
                       const struct clf__constraints *constraints, const int32_t *ids, int length);
 
@@ -317,13 +322,13 @@ void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
  * length. */
 float clf__length_divisor(const struct clf__search_options *options, int length);
 /* Returns the final score of running beam `from` if it ends with `length` tokens and the given sum of
- * log-probabilities. */
-float clf__final_score(const struct clf__search_options *options, const struct clf__beam *from, float score,
+ * log-probabilities. With constraints, its ids and sums have these tokens. */
+float clf__final_score(const struct clf__search_source *source, const struct clf__beam *from, float score,
                        int length);
 /* Inserts running beam `from`, followed by the candidate's token, into a list of the `limit` best finished
  * hypotheses. */
 void clf__hypothesis_keep(struct clf__beam *list, int *count, int limit,
-                          const struct clf__search_options *options, const struct clf__beam *from,
+                          const struct clf__search_source *source, const struct clf__beam *from,
                           const struct clf__candidate *candidate);
 /* Orders candidates by higher score, then better beam, then lower id. */
 int clf__candidate_comes_before(const struct clf__candidate *a, const struct clf__candidate *b);

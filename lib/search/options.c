@@ -200,7 +200,7 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
         .banned = (int)clf__bans_limit(options),
         .changed = (int)clf__penalties_limit(options),
         .logits = clf__wants_logits(options),
-        .picks = options->constraints != NULL ? options->constraints->form_count : 0,
+        .picks = options->constraints != NULL ? 2 * options->constraints->form_count : 0,
         .places = clf__coverage_places(options)};
 }
 

@@ -12,8 +12,13 @@ void clf__search_source_start(struct clf__search_source *source)
     source->finished_count = 0;
     source->ended_count = source->best_has_ended = 0;
     source->has_parted = 0;
-    *beam = (struct clf__beam){
-        .ids = beam->ids, .coverage = beam->coverage, .places = clf__coverage_places(options)};
+    *beam = (struct clf__beam){.ids = beam->ids,
+                               .sums = beam->sums,
+                               .coverage = beam->coverage,
+                               .places = clf__coverage_places(options)};
+    if (beam->sums != NULL) {
+        beam->sums[0] = 0.0f;
+    }
     memset(beam->coverage, 0, (size_t)beam->places * sizeof *beam->coverage);
     beam->ids[0] = options->start_id;
     beam->phrases.begun = 1;

@@ -83,6 +83,8 @@ static void lay_out_slots(struct clf__search *search, struct block *block)
     struct clf__beam *beam = take(block, slots * 3 * beams, sizeof *beam);
     int32_t *ids = take(block, slots * 3 * beams, ids_each * sizeof *ids);
     float *coverage = take(block, slots * 3 * beams, places * sizeof *coverage);
+    size_t sums_each = search->limits.picks > 0 ? ids_each : 0;
+    float *sums = take(block, slots * 3 * beams, sums_each * sizeof *sums);
     int32_t *always_banned = take(block, slots * banned, sizeof *always_banned);
     struct clf__group *groups = take(block, slots * beams, sizeof *groups);
     int32_t *taken = take(block, slots * beams, sizeof *taken);
@@ -92,6 +94,7 @@ static void lay_out_slots(struct clf__search *search, struct block *block)
     for (size_t i = 0; i < slots * 3 * beams; i++) {
         beam[i].ids = ids + i * ids_each;
         beam[i].coverage = coverage + i * places;
+        beam[i].sums = sums_each > 0 ? sums + i * sums_each : NULL;
     }
     for (size_t i = 0; i < slots; i++, beam += 3 * beams) {
         search->sources[i] = (struct clf__search_source){.running = beam,

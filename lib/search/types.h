@@ -151,7 +151,10 @@ struct clf__constraints {
     int form_count;
     /* Returns what an id is for the id after it, CLF__AFTER_.... NULL: every form may begin everywhere. */
     int (*place_of)(void *user, int32_t id);
-    void *user;     /* first argument of place_of */
+    /* Returns whether an id continues the word that another id ends: a form that ends a word is not found
+     * before such an id. Called if there is place_of. */
+    int (*continues_word)(void *user, int32_t before, int32_t id);
+    void *user;     /* first argument of both */
     int hypotheses; /* finished hypotheses that are kept, n_best to beams, as the beam size of an
                               unconstrained search */
 };

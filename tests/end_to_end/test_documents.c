@@ -90,8 +90,9 @@ static void test_glossary(void **state)
     static const char terms[] = "maison\tcottage\nmalade\tunwell\n";
     const char *folder = make_folder("film.srt", subtitles);
     process_write(folder, "terms.tsv", terms, strlen(terms));
-    struct process_result result =
-        run_clformer(NULL, process_format(TRANSLATE "--glossary %s/terms.tsv %s/film.srt", folder, folder));
+    struct process_result result = run_clformer(
+        NULL,
+        process_format(TRANSLATE "--reading-speed none --glossary %s/terms.tsv %s/film.srt", folder, folder));
     assert_int_equal(result.status, 0);
     assert_string_equal(result.errors, "");
     assert_non_null(strstr(result.output, "cottage"));

@@ -308,10 +308,10 @@ static void test_glossary(void **state)
     assert_string_equal(json_string_value(json_array_get(missing, 0)), "depot");
     json_decref(answer);
     struct process_result result = run_clformer(NULL, "serve -m " DEMO_MODEL " --glossary terms.tsv");
-    assert_refused(result, 1, "--glossary terms.tsv: has no name; write NAME=FILE");
+    assert_refused(result, 2, "--glossary terms.tsv: has no name; write NAME=FILE");
     result = run_clformer(NULL,
                           process_format("serve -m " DEMO_MODEL " --glossary a=%s --glossary a=b", glossary));
-    assert_refused(result, 1, "another glossary is called a");
+    assert_refused(result, 2, "another glossary is called a");
 }
 
 /* A warning that clients can cause is printed once. */

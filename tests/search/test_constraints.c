@@ -10,6 +10,7 @@ enum { VOCABULARY = 3, LENGTH = 6, BEAMS = 128 /* at least the number of hypothe
 struct entry {
     int32_t ids[LENGTH];
     int length;
+    double sums[LENGTH]; /* log-probability up to and including each id */
     double score;
 };
 
@@ -32,6 +33,14 @@ static int place_of(void *user, int32_t id)
 {
     (void)user;
     return id == 2 ? CLF__AFTER_OTHER : CLF__AFTER_WORD;
+}
+
+/* Id 2 continues a word of id 1. */
+static int continues_word(void *user, int32_t before, int32_t id)
+{
+    (void)user;
+    assert_int_equal(before, 1);
+    return id == 2;
 }
 
 static void add_form(struct phrases *phrases, int phrase, int length, int places, uint32_t *random)
@@ -58,6 +67,7 @@ static void make_phrases(struct phrases *phrases, uint32_t seed)
     *phrases = (struct phrases){.constraints = {.phrase_count = count, .hypotheses = BEAMS}};
     phrases->constraints.forms = phrases->forms;
     phrases->constraints.place_of = has_places ? place_of : NULL;
+    phrases->constraints.continues_word = has_places ? continues_word : NULL;
     for (int i = 0; i < count; i++) {
         random = toy_follow(random, i);
         int length = 1 + (int)(random >> 10) % (count == 1 ? 4 : 2), has_two = has_places && i == 0;
@@ -77,11 +87,16 @@ static int is_form_at(const struct clf__constraints *constraints, const struct c
     for (int i = 0; i < form->length; i++) {
         is_one = is_one && at + i < length && ids[at + i] == form->ids[i];
     }
-    return is_one && (place & form->places) != 0;
+    int after = at + form->length;
+    int is_continued =
+        constraints->place_of != NULL && is_one && after < length && ids[after - 1] == 1 && ids[after] == 2;
+    return is_one && !is_continued && (place & form->places) != 0;
 }
 
-/* Returns the phrases in a finished hypothesis: from left to right, the longest form of a new phrase. */
-static int find_phrases(const struct clf__constraints *constraints, const int32_t *ids, int length)
+/* Returns the phrases in a finished hypothesis: from left to right, the longest form of a new phrase. Sets
+ * is_placed[i] for each of their ids, unless it is NULL. */
+static int find_phrases(const struct clf__constraints *constraints, const int32_t *ids, int length,
+                        int *is_placed)
 {
     int met = 0;
     for (int at = 0; at < length;) {
@@ -94,9 +109,26 @@ static int find_phrases(const struct clf__constraints *constraints, const int32_
             }
         }
         met |= best != NULL ? 1 << best->phrase : 0;
+        for (int i = 0; is_placed != NULL && best != NULL && i < best->length; i++) {
+            is_placed[at + i] = 1;
+        }
         at += best != NULL ? best->length : 1;
     }
     return met;
+}
+
+/* The length rule applies separately to the ids of phrases, as if they were as many as the source ids, and to
+ * the others. */
+static double score_of(const struct entry *entry, const int *is_placed, double penalty, int sources)
+{
+    double phrases = 0.0;
+    int others = entry->length;
+    for (int i = 0; i < entry->length; i++) {
+        phrases += is_placed[i] ? entry->sums[i] - (i > 0 ? entry->sums[i - 1] : 0.0) : 0.0;
+        others -= is_placed[i];
+    }
+    return phrases / pow(sources, penalty) +
+           (entry->sums[entry->length - 1] - phrases) / pow(others > 0 ? others : 1, penalty);
 }
 
 static void enumerate(struct enumeration *all, struct entry made, double sum, uint32_t state)
@@ -112,13 +144,15 @@ static void enumerate(struct enumeration *all, struct entry made, double sum, ui
         struct entry longer = made;
         longer.ids[longer.length++] = id;
         double longer_sum = sum + (double)logits[id] - log(total);
+        longer.sums[longer.length - 1] = longer_sum;
         if (id != options->end_id && longer.length < options->max_length) {
             enumerate(all, longer, longer_sum, toy_follow(state, id));
             continue;
         }
         all->all++;
-        longer.score = longer_sum / pow(longer.length, options->length_penalty);
-        int met = find_phrases(options->constraints, longer.ids, longer.length);
+        int is_placed[LENGTH] = {0};
+        int met = find_phrases(options->constraints, longer.ids, longer.length, is_placed);
+        longer.score = score_of(&longer, is_placed, options->length_penalty, all->toy->source_count);
         if (met == (1 << options->constraints->phrase_count) - 1) {
             assert_true(all->count < BEAMS);
             all->entries[all->count++] = longer;
@@ -136,7 +170,7 @@ static int by_score(const void *a, const void *b)
 static void check_missing(const struct clf__constraints *constraints, const struct clf__hypothesis *found)
 {
     uint64_t missing;
-    int met = find_phrases(constraints, found->ids, found->length);
+    int met = find_phrases(constraints, found->ids, found->length, NULL);
     assert_true(found->length > 0);
     assert_ok(clf__constraints_missing(&missing, constraints, TOY_START, found->ids, found->length));
     assert_int_equal(missing, ~met & ((1 << constraints->phrase_count) - 1));
@@ -146,6 +180,7 @@ static void check_missing(const struct clf__constraints *constraints, const stru
 static int check(const struct clf__search_options *options, int seed)
 {
     struct toy toy = toy_for(options, 1, &seed);
+    toy.source_count = 1 + seed % 5;
     struct enumeration all = {.options = options, .toy = &toy};
     enumerate(&all, (struct entry){.length = 0}, 0.0, toy_follow(toy_follow(0, seed), options->start_id));
     assert_in_range(all.all, 1, BEAMS);
@@ -213,7 +248,8 @@ static void test_penalised(void **state)
                   memcmp(plain.hypotheses[0].ids, result.hypotheses[0].ids,
                          (size_t)plain.hypotheses[0].length * sizeof(int32_t)) == 0;
     assert_true(!is_same || plain.hypotheses[0].score < result.hypotheses[0].score);
-    assert_int_equal(find_phrases(&constraints, result.hypotheses[0].ids, result.hypotheses[0].length), 1);
+    assert_int_equal(find_phrases(&constraints, result.hypotheses[0].ids, result.hypotheses[0].length, NULL),
+                     1);
     toy_result_free(&plain);
     toy_result_free(&result);
 }
@@ -283,7 +319,7 @@ static void test_mixture(void **state)
         assert_ok(toy_search(&alone, &toy, 1));
         toy_assert_same(found, alone.hypotheses, 1);
         int phrases = mixture.constraints[i].phrase_count;
-        assert_int_equal(find_phrases(&mixture.constraints[i], found->ids, found->length),
+        assert_int_equal(find_phrases(&mixture.constraints[i], found->ids, found->length, NULL),
                          (1 << phrases) - 1);
         toy_result_free(&alone);
     }
@@ -322,8 +358,8 @@ static void test_follows(void **state)
     static const int32_t ids[] = {TOY_START, 2, 2, 2, 3, 4, 3, 4, 5};
     static const struct {
         int tokens, met, next_count, next[2];
-    } steps[] = {{1, 0, 1, {2}}, {2, 0, 1, {3}}, {2, 0, 1, {3}}, {3, 1, 1, {3}},
-                 {3, 1, 1, {3}}, {4, 1, 1, {4}}, {5, 3, 0, {0}}, {5, 3, 0, {0}}};
+    } steps[] = {{1, 0, 1, {2}}, {2, 0, 1, {3}}, {2, 0, 1, {3}}, {3, 0, 1, {3}},
+                 {3, 1, 1, {3}}, {4, 1, 1, {4}}, {5, 1, 0, {0}}, {5, 3, 0, {0}}};
     struct clf__phrase_state phrases = {.begun = 1};
     int32_t next[2];
     assert_int_equal(clf__constraints_tokens(&constraints), 5);

@@ -29,6 +29,7 @@ struct toy {
     int admit_most;          /* maximum number of sources admitted at a time; 0: no limit */
     uint32_t admit_at_times; /* not 0: seed for random numbers of admitted sources, including zero */
     int long_source;         /* this source never ends by itself; -1 = none */
+    int source_count;        /* ids of every source; 0: not set */
     int ahead;               /* prepares steps ahead if possible */
     /* Filled while it runs. */
     struct toy_result *result;
@@ -245,6 +246,11 @@ static inline void toy_admit(struct toy *toy, struct clf__search *search)
         }
         assert_ok(clf__search_add(search, slot, toy_options_of(toy, source), source));
         clf__search_set_identity(search, slot, (uint64_t)toy->seeds[source]);
+        if (toy->source_count > 0) {
+            static const int32_t ids[TOY_VOCABULARY];
+            assert_in_range(toy->source_count, 1, TOY_VOCABULARY);
+            clf__search_set_source(search, slot, ids, toy->source_count);
+        }
         toy->under_search++;
         count--;
     }

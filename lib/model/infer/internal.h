@@ -146,7 +146,7 @@ int64_t clf__step_results(const struct clf__session_limits *limits);
  * reads them. */
 clf_status clf__session_find_candidates(struct clf__session *session, struct clf__step *step,
                                         const struct clf__step_views *views);
-/* Enqueues the picks of rows from `first_row` on, from their logits before bans. */
+/* picks.c: enqueues the picks of rows from `first_row` on, from their logits before bans. */
 clf_status clf__session_pick_logits(const struct clf__step_results *results, const struct clf__step *step,
                                     const struct clf__step_views *views, struct clf__tensor logits,
                                     int first_row);
