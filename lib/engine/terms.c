@@ -166,15 +166,28 @@ static clf_status add_phrases(struct clf__terms *terms, const struct clf__settin
 /* What is known of an id, in settings->places: its place, CLF__AFTER_..., and whether it continues a word. */
 enum { KNOWS_CONTINUES = 8, CONTINUES = 16 };
 
-static int find_place(const struct clf__settings *settings, int32_t id)
+/* Decodes ids for a callback of the search, which has no status. */
+static char *decode(struct clf__terms *terms, const int32_t *ids, int count)
 {
-    const struct clf__tokenizer *tokenizer = settings->model->tokenizer;
     char *text = NULL;
-    if (!clf__tokenizer_is_text(tokenizer, id, 0) ||
-        clf__tokenizer_decode(tokenizer, &text, &id, 1, 0) != CLF_OK) {
-        return CLF__AFTER_NO_TEXT;
+    clf_status status = clf__tokenizer_decode(terms->settings->model->tokenizer, &text, ids, count, 0);
+    terms->status = status != CLF_OK ? status : terms->status;
+    return status == CLF_OK ? text : NULL;
+}
+
+static int is_text(const struct clf__terms *terms, int32_t id)
+{
+    return clf__tokenizer_is_text(terms->settings->model->tokenizer, id, 0);
+}
+
+/* Returns 0 after a failure. */
+static int find_place(struct clf__terms *terms, int32_t id)
+{
+    char *text = is_text(terms, id) ? decode(terms, &id, 1) : NULL;
+    int32_t end = text != NULL ? (int32_t)strlen(text) : 0, character = -1;
+    if (text == NULL) {
+        return is_text(terms, id) ? 0 : CLF__AFTER_NO_TEXT;
     }
-    int32_t end = (int32_t)strlen(text), character = -1;
     if (end > 0) {
         U8_PREV(text, 0, end, character);
     }
@@ -182,46 +195,46 @@ static int find_place(const struct clf__settings *settings, int32_t id)
     return character >= 0 && clf__is_word_character(character) ? CLF__AFTER_WORD : CLF__AFTER_OTHER;
 }
 
-/* A struct clf__constraints.place_of; `user` is the settings. */
+/* A struct clf__constraints.place_of; `user` is the terms. */
 static int place_of(void *user, int32_t id)
 {
-    const struct clf__settings *settings = user;
-    int known = atomic_load_explicit(&settings->places[id], memory_order_relaxed) & CLF__AFTER_ALL;
+    struct clf__terms *terms = user;
+    atomic_uchar *kept = &terms->settings->places[id];
+    int known = atomic_load_explicit(kept, memory_order_relaxed) & CLF__AFTER_ALL;
     if (known == 0) {
-        known = find_place(settings, id);
-        atomic_fetch_or_explicit(&settings->places[id], (unsigned char)known, memory_order_relaxed);
+        known = find_place(terms, id);
+        atomic_fetch_or_explicit(kept, (unsigned char)known, memory_order_relaxed);
     }
     return known;
 }
 
-/* Returns whether the text of two ids has no space between them, and the second one begins with a letter or a
- * digit of a script with spaces. */
-static int find_continues(const struct clf__settings *settings, int32_t before, int32_t id)
+/* Returns CONTINUES if the text of two ids has no space between them, and the second one begins with a letter
+ * or a digit of a script with spaces. */
+static int find_continues(struct clf__terms *terms, int32_t before, int32_t id)
 {
-    const struct clf__tokenizer *tokenizer = settings->model->tokenizer;
     const int32_t ids[] = {before, id};
-    char *first = NULL, *both = NULL;
-    int32_t character = -1;
-    if (clf__tokenizer_is_text(tokenizer, id, 0) &&
-        clf__tokenizer_decode(tokenizer, &first, &before, 1, 0) == CLF_OK &&
-        clf__tokenizer_decode(tokenizer, &both, ids, 2, 0) == CLF_OK &&
-        strncmp(both, first, strlen(first)) == 0 && both[strlen(first)] != '\0') {
-        int32_t at = (int32_t)strlen(first);
+    char *first = is_text(terms, id) ? decode(terms, ids, 1) : NULL;
+    char *both = first != NULL ? decode(terms, ids, 2) : NULL;
+    int32_t at = first != NULL ? (int32_t)strlen(first) : 0, character = -1;
+    if (both != NULL && strncmp(both, first, (size_t)at) == 0 && both[at] != '\0') {
         U8_NEXT(both, at, -1, character);
     }
     clf__free(first);
     clf__free(both);
-    return character >= 0 && clf__is_word_character(character) && !clf__is_unspaced(character);
+    int is_word = character >= 0 && clf__is_word_character(character) && !clf__is_unspaced(character);
+    return is_word ? CONTINUES : 0;
 }
 
-/* A struct clf__constraints.continues_word; `user` is the settings. */
+/* A struct clf__constraints.continues_word; `user` is the terms. */
 static int continues_word(void *user, int32_t before, int32_t id)
 {
-    const struct clf__settings *settings = user;
-    int known = atomic_load_explicit(&settings->places[id], memory_order_relaxed);
+    struct clf__terms *terms = user;
+    atomic_uchar *kept = &terms->settings->places[id];
+    int known = atomic_load_explicit(kept, memory_order_relaxed);
     if ((known & KNOWS_CONTINUES) == 0) {
-        known = KNOWS_CONTINUES | (find_continues(settings, before, id) ? CONTINUES : 0);
-        atomic_fetch_or_explicit(&settings->places[id], (unsigned char)known, memory_order_relaxed);
+        known = find_continues(terms, before, id);
+        known |= terms->status == CLF_OK ? KNOWS_CONTINUES : 0;
+        atomic_fetch_or_explicit(kept, (unsigned char)known, memory_order_relaxed);
     }
     return (known & CONTINUES) != 0;
 }
@@ -271,11 +284,12 @@ static clf_status require(struct clf__unit *unit)
 {
     struct clf__terms *terms = unit->terms;
     struct clf__search_options *search = &unit->search;
+    terms->settings = unit->settings;
     CLF__TRY(add_phrases(terms, unit->settings));
     if (terms->constraints.phrase_count > 0) {
         terms->constraints.place_of = place_of;
         terms->constraints.continues_word = continues_word;
-        terms->constraints.user = (void *)unit->settings;
+        terms->constraints.user = terms;
         terms->constraints.hypotheses = search->beams;
         search->beams = choose_beams(search, &terms->constraints);
         search->constraints = &terms->constraints;
@@ -340,6 +354,9 @@ clf_status clf__terms_report(struct clf_translation *result, const struct clf__u
     const struct clf_hypothesis *best = &result->hypotheses[0];
     int phrases = terms->constraints.phrase_count;
     uint64_t missing = 0;
+    if (terms->status != CLF_OK) {
+        return clf__fail(terms->status, "not enough host memory for the terms of a line");
+    }
     CLF__TRY(phrases > 0 ? clf__constraints_missing(&missing, &terms->constraints, unit->search.start_id,
                                                     best->ids, best->count)
                          : CLF_OK);

@@ -9,6 +9,8 @@
 enum { CLF__TERM_BEAMS = 32 };
 
 struct clf__terms {
+    const struct clf__settings *settings;
+    clf_status status; /* failure of a callback of the search */
     struct clf__constraints constraints;
     struct clf__phrase_form *forms; /* (form_count) */
     struct clf__ids *ids;           /* (form_count) of the forms */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "translate/demo.h"
 
 /* Terms of texts[1], texts[2] and texts[4]. */
@@ -201,6 +202,76 @@ static void test_missing(void **state)
     clf_model_free(model);
 }
 
+/* Every allocation may fail: an error, or the translation. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
+    struct clf_glossary *glossary = load_glossary(terms);
+    struct clf_translate_options options;
+    clf_translate_options_init(&options, model);
+    options.glossary = glossary;
+    options.beam = 1;
+    int failures = 0;
+    for (uint64_t n = 1, is_over = 0; !is_over; n += support_small() ? 7 : 1) {
+        struct clf_translator *translator = NULL;
+        struct clf_translation *found = NULL;
+        const struct clf_line source = {texts[1], strlen(texts[1])};
+        clf__memory_fail_at(n);
+        clf_status status = clf_translator_create(&translator, model, &options);
+        if (status == CLF_OK) {
+            status = clf_translate(&found, translator, &source, 1);
+        }
+        is_over = clf__memory_count() < n;
+        clf__memory_fail_at(0);
+        assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
+        assert_true(status != CLF_OK || strstr(found->hypotheses[0].text, "railway depot") != NULL);
+        failures += status != CLF_OK;
+        clf_translations_free(found, 1);
+        clf_translator_free(translator);
+    }
+    assert_true(failures > 20);
+    clf_glossary_free(glossary);
+    clf_model_free(model);
+}
+
+/* The terms extend the shortlist of their line. */
+static void test_shortlist(void **state)
+{
+    (void)state;
+    static const char words[] = "\xe2\x96\x81Where \xe2\x96\x81O\xc3\xb9 0.9\n"
+                                "\xe2\x96\x81is \xe2\x96\x81"
+                                "est 0.9\n"
+                                "\xe2\x96\x81the \xe2\x96\x81la 0.9\n";
+    const char *folder = support_temporary_folder();
+    struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
+    struct clf_glossary *glossary = load_glossary(terms);
+    struct clf_translate_options options;
+    char path[512];
+    snprintf(path, sizeof path, "%s/lex.s2t", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(words, file) >= 0 && fclose(file) == 0);
+    clf_translate_options_init(&options, model);
+    options.shortlist = path;
+    struct clf_translation *without = translate_lines(model, &options);
+    options.glossary = glossary;
+    struct clf_translation *with = translate_lines(model, &options);
+    for (int i = 0; i < LINES; i++) {
+        assert_int_equal(with[i].missing_count, 0);
+        if (wanted[i].count == 0) {
+            assert_same(&with[i], &without[i]);
+        } else {
+            assert_null(strstr(without[i].hypotheses[0].text, wanted[i].items[0]));
+            assert_non_null(strstr(with[i].hypotheses[0].text, wanted[i].items[0]));
+        }
+    }
+    clf_translations_free(without, LINES);
+    clf_translations_free(with, LINES);
+    clf_glossary_free(glossary);
+    clf_model_free(model);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -233,6 +304,8 @@ int main(void)
         cmocka_unit_test_teardown(test_gpu_kernels, support_teardown),
         cmocka_unit_test_teardown(test_places, support_teardown),
         cmocka_unit_test_teardown(test_missing, support_teardown),
+        cmocka_unit_test_teardown(test_no_memory, support_teardown),
+        cmocka_unit_test_teardown(test_shortlist, support_teardown),
         cmocka_unit_test_teardown(test_refusals, support_teardown),
     };
     return cmocka_run_group_tests_name("translate/glossary", tests, NULL, NULL);
