@@ -163,7 +163,7 @@ static clf_status add_phrases(struct clf__terms *terms, const struct clf__settin
 
 /* --- The search. --- */
 
-/* What is known of an id, in settings->places: its place, CLF__AFTER_..., and whether it continues a word. */
+/* Bits of settings->places in addition to CLF__AFTER_...: whether the id continues a word. */
 enum { KNOWS_CONTINUES = 8, CONTINUES = 16 };
 
 /* Decodes ids for a callback of the search, which has no status. */

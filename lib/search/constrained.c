@@ -11,7 +11,7 @@
 void clf__banks_divide(int *sizes, const int *counts, int banks, int beams)
 {
     int each = beams / banks, left = beams % banks;
-    for (int i = banks - 1; i >= 0; i--) { /* what a bank leaves goes to the bank before it */
+    for (int i = banks - 1; i >= 0; i--) { /* unused beams of a bank go to the bank before it */
         int room = each + left;
         sizes[i] = clf__min_int(room, counts[i]);
         left = room - sizes[i];

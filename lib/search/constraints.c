@@ -208,7 +208,7 @@ float clf__phrases_score(int *placed, const struct clf__constraints *constraints
     return score;
 }
 
-/* Adds an id to a list unless it is there; returns the new count. */
+/* Appends an id to a list without duplicates; returns the new count. */
 static int add_id(int32_t *ids, int count, int32_t id)
 {
     for (int i = 0; i < count; i++) {

@@ -24,7 +24,7 @@ struct line {
     const char *name; /* of the file */
     int number;
     struct field fields[FIELDS];
-    int count; /* of fields; FIELDS + 1: more */
+    int count; /* number of fields; FIELDS + 1: more */
 };
 
 /* Removes the spaces around a field. */
