@@ -93,37 +93,44 @@ static void add_form(struct clf__terms *terms, int phrase, struct clf__ids *ids,
     *ids = (struct clf__ids){.count = 0};
 }
 
-/* Adds the forms of a target as a phrase: at the beginning of the text, after a space, and directly after a
- * mark or, in scripts without spaces, a word. A target without a usable form adds none. */
+/* The ids of a target: at the beginning of a text, after a space, and directly after a mark. */
+struct encoded {
+    struct clf__ids first, spaced, joined;
+};
+
+static clf_status encode_forms(struct encoded *out, const struct clf__settings *settings, const char *target)
+{
+    CLF__TRY(encode(&out->first, settings, target));
+    CLF__TRY(encode_after(&out->spaced, settings, "a", " ", target));
+    return encode_joined(&out->joined, settings, target);
+}
+
+/* Adds the forms of a target as a phrase. In scripts without spaces, a form without a space follows words,
+ * too. A target without a usable form adds none. */
 static clf_status add_forms(struct clf__terms *terms, int phrase, const struct clf__settings *settings,
                             const char *target)
 {
-    struct clf__ids first = {.count = 0}, spaced = {.count = 0}, joined = {.count = 0};
+    struct encoded encoded = {.first = {.count = 0}};
     int32_t at = 0, character;
     U8_NEXT(target, at, -1, character);
-    int is_unspaced = clf__is_unspaced(character);
-    clf_status status = encode(&first, settings, target);
-    if (status == CLF_OK) {
-        status = encode_after(&spaced, settings, "a", " ", target);
+    clf_status status = encode_forms(&encoded, settings, target);
+    int has_joined = status == CLF_OK && is_usable(&encoded.joined, settings);
+    int is_unspaced = has_joined && clf__is_unspaced(character);
+    int has_spaced = status == CLF_OK && !is_unspaced && is_usable(&encoded.spaced, settings);
+    if (has_joined) {
+        add_form(terms, phrase, &encoded.joined,
+                 is_unspaced ? CLF__AFTER_OTHER | CLF__AFTER_WORD : CLF__AFTER_OTHER);
     }
-    if (status == CLF_OK) {
-        status = encode_joined(&joined, settings, target);
+    if (has_spaced) {
+        add_form(terms, phrase, &encoded.spaced, CLF__AFTER_OTHER | CLF__AFTER_WORD);
     }
-    if (status == CLF_OK && is_usable(&joined, settings)) {
-        add_form(terms, phrase, &joined, is_unspaced ? CLF__AFTER_OTHER | CLF__AFTER_WORD : CLF__AFTER_OTHER);
-    } else {
-        is_unspaced = 0;
+    if (status == CLF_OK && is_usable(&encoded.first, settings)) {
+        add_form(terms, phrase, &encoded.first,
+                 has_spaced || is_unspaced ? CLF__AFTER_NO_TEXT : CLF__AFTER_ALL);
     }
-    if (status == CLF_OK && !is_unspaced && is_usable(&spaced, settings)) {
-        add_form(terms, phrase, &spaced, CLF__AFTER_OTHER | CLF__AFTER_WORD);
-    }
-    if (status == CLF_OK && is_usable(&first, settings)) {
-        add_form(terms, phrase, &first,
-                 spaced.count > 0 || is_unspaced ? CLF__AFTER_NO_TEXT : CLF__AFTER_ALL);
-    }
-    clf__ids_free(&first);
-    clf__ids_free(&spaced);
-    clf__ids_free(&joined);
+    clf__ids_free(&encoded.first);
+    clf__ids_free(&encoded.spaced);
+    clf__ids_free(&encoded.joined);
     return status;
 }
 

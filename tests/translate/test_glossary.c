@@ -1,4 +1,5 @@
 /* Glossaries with the demo model: translations contain the terms, and lines without terms do not change. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -202,6 +203,60 @@ static void test_missing(void **state)
     clf_model_free(model);
 }
 
+/* Returns whether a text contains a term as whole words. */
+static int has_words(const char *text, const char *term)
+{
+    for (const char *at = strstr(text, term); at != NULL; at = strstr(at + 1, term)) {
+        const char *end = at + strlen(term);
+        if ((at == text || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)*end)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void check_folder(const char *name, const char *source, const char *target)
+{
+    static const char *const found_terms[] = {"green house", "Tree", "agua"};
+    struct clf_model *model;
+    struct clf_translate_options options;
+    struct clf_translator *translator;
+    struct clf_translation *found;
+    const struct clf_line line = {"The house, (house), a tree and water.", 37};
+    struct clf_glossary *glossary = load_glossary("house\tgreen house\ntree\tTree\nwater\tagua\n");
+    assert_ok(clf_model_load(&model, support_device(CLF_VARIANT_AUTO), support_fixture(name), NULL));
+    clf_translate_options_init(&options, model);
+    options.source_language = source;
+    options.target_language = target;
+    options.glossary = glossary;
+    options.max_length = 60;
+    assert_ok(clf_translator_create(&translator, model, &options));
+    assert_ok(clf_translate(&found, translator, &line, 1));
+    assert_int_equal(found->missing_count, 0);
+    for (int i = 0; i < 3; i++) {
+        if (!has_words(found->hypotheses[0].text, found_terms[i])) {
+            fail_msg("%s: %s", name, found->hypotheses[0].text);
+        }
+    }
+    clf_translations_free(found, 1);
+    clf_translator_free(translator);
+    clf_glossary_free(glossary);
+    clf_model_free(model);
+}
+
+/* Random models with tokenizers of all kinds write the terms as whole words. */
+static void test_tokenizers(void **state)
+{
+    (void)state;
+    check_folder("models/bart-text", NULL, NULL); /* byte-level BPE: a token contains the space before it */
+    check_folder("models/t5-text", NULL, NULL);
+    if (!support_small()) {
+        check_folder("models/m2m100-text", "en", "fr");
+        check_folder("models/mbart50-text", "en", "fr");
+        check_folder("models/nllb-text", "en", "fr");
+    }
+}
+
 /* Every allocation may fail: an error, or the translation. */
 static void test_no_memory(void **state)
 {
@@ -304,6 +359,7 @@ int main(void)
         cmocka_unit_test_teardown(test_gpu_kernels, support_teardown),
         cmocka_unit_test_teardown(test_places, support_teardown),
         cmocka_unit_test_teardown(test_missing, support_teardown),
+        cmocka_unit_test_teardown(test_tokenizers, support_teardown),
         cmocka_unit_test_teardown(test_no_memory, support_teardown),
         cmocka_unit_test_teardown(test_shortlist, support_teardown),
         cmocka_unit_test_teardown(test_refusals, support_teardown),
