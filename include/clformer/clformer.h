@@ -32,6 +32,7 @@
 #include <clformer/device.h>
 #include <clformer/document.h>
 #include <clformer/engine.h>
+#include <clformer/glossary.h>
 #include <clformer/inspect.h>
 #include <clformer/interrupt.h>
 #include <clformer/log.h>

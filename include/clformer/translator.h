@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <clformer/glossary.h>
 #include <clformer/model.h>
 #include <clformer/status.h>
 
@@ -122,6 +123,8 @@ struct clf_translate_options {
     double diversity_penalty;          /* above 0 with beam_groups above 1 */
     const char *shortlist;             /* path of a lexical shortlist of Marian; NULL: the model's own,
                                           if any; "none": all words */
+    struct clf_glossary *glossary; /* terms that translations must contain; NULL: none. The translator keeps
+                                      it, so it may be freed at once */
 
     /* ---- Sampling ---- */
     int sample;         /* 1: sample tokens, as do_sample in transformers */
@@ -226,6 +229,9 @@ struct clf_translation {
     int source_count;  /* tokens or frames that were encoded */
     struct clf_hypothesis *hypotheses; /* (count) best first */
     int count; /* n_best or alternatives, or fewer if the search found fewer; 0: an empty line or a problem */
+    /* (missing_count) target terms of the glossary that hypotheses[0] lacks; NULL: none. */
+    char **missing_terms;
+    int missing_count;
 };
 
 /* Seconds by stage since the translator was created. */

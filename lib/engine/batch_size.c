@@ -9,6 +9,7 @@ enum {
     MOST_TOKENS = 1 << 17,   /* the largest default */
     TOKENS_A_UNIT = 512,     /* default for GPUs: 4 lines per compute unit */
     USUAL_LINE_TOKENS = 128, /* longer lines reduce the number of lines */
+    USUAL_BEAMS = 4,
     SHORT_LINE_TOKENS = 8, /* a batch holds at most budget / 8 lines: shorter lines use part of the budget */
     MAX_STEP_VALUES = 1 << 28, /* maximum banned ids, or candidates, in all rows of a step; int indices */
     MAX_STEP_LOGITS = 1 << 24, /* logits that a step copies to the host if an option needs them: 64 MiB */
@@ -111,10 +112,14 @@ static clf_status choose_batch(struct clf__lane *lane, int wanted_tokens)
     int is_auto = wanted_tokens == 0;
     lane->batch_tokens = wanted_tokens;
     CLF__TRY(is_auto ? choose_tokens(lane) : CLF_OK);
-    int64_t beams = search->beams, candidates = 2 * (int64_t)lane->capacity.candidates + 4;
+    int64_t beams = search->beams;
+    int64_t candidates = 2 * (int64_t)lane->capacity.candidates + 4 * (int64_t)search->picks + 4;
     int64_t most = lane->batch_tokens / SHORT_LINE_TOKENS;
     if (is_auto) {
         most = clf__min_int64(most, clf__batch_lines_wanted(lane->batch_tokens));
+    }
+    if (search->picks > 0) { /* lines with many beams are few */
+        most = clf__max_int64(most * USUAL_BEAMS / clf__max_int64(beams, USUAL_BEAMS), 1);
     }
     most = clf__min_int64(most, MAX_STEP_VALUES / (beams * clf__max_int64(search->banned, candidates)));
     if (search->logits) {

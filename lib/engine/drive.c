@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "engine/internal.h"
+#include "engine/terms.h"
 
 /* The next work of a lane. */
 struct turn {
@@ -172,7 +173,7 @@ static clf_status enlarge(const struct clf_engine *engine, struct clf__lane *lan
     if (unit->window != NULL) {
         return clf__windows_fit(lane, unit->window->capacity, engine->batch_windows);
     }
-    const struct clf__capacity *needed = &unit->settings->capacity;
+    const struct clf__capacity *needed = clf__unit_capacity(unit);
     if (!clf__capacity_covers(&lane->capacity, needed)) {
         CLF__TRY(clf__lane_fit(lane, needed, engine->batch_tokens));
     }
@@ -218,8 +219,8 @@ static clf_status stream_lines(struct clf__lane *lane)
     for (int slot = 0; slot < lane->max_lines; slot++) {
         struct clf__unit *unit = lane->units[slot];
         char *text = NULL;
-        if (unit == NULL || unit->settings->options.streamed == NULL) {
-            continue;
+        if (unit == NULL || unit->settings->options.streamed == NULL || unit->terms != NULL) {
+            continue; /* the best beam of a line with terms changes, so its text is streamed at the end */
         }
         CLF__TRY(clf__lane_text(&text, lane, slot));
         clf_status status = text != NULL ? clf__unit_stream(unit, text, 0) : CLF_OK;

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "engine/results.h"
+#include "engine/terms.h"
 #include "search/search.h"
 
 void clf__lane_show(struct clf__lane *lane)
@@ -35,10 +36,10 @@ static clf_status make_search(struct clf__lane *lane)
     return clf__search_create(&lane->search, &limits);
 }
 
-int clf__lane_serves(const struct clf__lane *lane, const struct clf__settings *settings, int longest_source)
+int clf__lane_serves(const struct clf__lane *lane, const struct clf__capacity *needed, int longest_source)
 {
     return lane->session != NULL && longest_source <= lane->source_length &&
-           clf__capacity_covers(&lane->capacity, &settings->capacity);
+           clf__capacity_covers(&lane->capacity, needed);
 }
 
 static clf_status make_session(struct clf__lane *lane)
@@ -129,14 +130,14 @@ static clf_status keep_hypotheses(struct clf__lane *lane, const struct clf__unit
         kept->score = hypotheses[i].score;
         kept->log_probability = hypotheses[i].log_probability;
     }
-    return CLF_OK;
+    return unit->terms != NULL ? clf__terms_report(result, unit) : CLF_OK;
 }
 
 /* Restricts each newly encoded line to the shortlist of its words. */
 static clf_status set_shortlist(struct clf__lane *lane, int slot, const struct clf__unit *unit)
 {
     const struct clf__settings *settings = unit->settings;
-    const struct clf__capacity *capacity = &settings->capacity;
+    const struct clf__capacity *capacity = clf__unit_capacity(unit);
     const struct clf__ids *ids = &unit->source.ids;
     int32_t *words;
     if (settings->shortlist == NULL) {
@@ -146,6 +147,7 @@ static clf_status set_shortlist(struct clf__lane *lane, int slot, const struct c
         &words, (size_t)capacity->shortlist_base + (size_t)capacity->shortlist_each * (size_t)ids->count,
         sizeof *words));
     int found = clf__shortlist_candidates(settings->shortlist, words, ids->data, ids->count);
+    found = unit->terms != NULL ? clf__terms_add_ids(words, found, unit->terms) : found;
     clf_status status = clf__session_set_shortlist(lane->session, slot, words, found);
     clf__free(words);
     return status;

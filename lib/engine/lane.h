@@ -74,8 +74,9 @@ clf_status clf__lane_fit(struct clf__lane *lane, const struct clf__capacity *cap
  * model may allow far longer ones. The lane must have no active lines. */
 clf_status clf__lane_grow(struct clf__lane *lane, int source);
 
-/* Returns whether the session for searches has room for a line, from a job whose longest source is given. */
-int clf__lane_serves(const struct clf__lane *lane, const struct clf__settings *settings, int longest_source);
+/* Returns whether the session for searches has room for a line that needs a capacity, from a job whose
+ * longest source is given. */
+int clf__lane_serves(const struct clf__lane *lane, const struct clf__capacity *needed, int longest_source);
 
 /* Creates the session for searches if it does not exist. */
 clf_status clf__lane_prepare(struct clf__lane *lane);

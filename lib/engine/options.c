@@ -82,6 +82,22 @@ clf_status clf_translate_options_init_task_sized(struct clf_translate_options *o
     return CLF_OK;
 }
 
+static clf_status check_glossary(const struct clf__settings *settings)
+{
+    const struct clf_translate_options *options = &settings->options;
+    const char *problem = options->subwords                         ? "lines of tokens"
+                          : settings->model->info.feature_size > 0  ? "a model that reads audio frames"
+                          : options->sample                         ? "sampling"
+                          : options->beam_groups > 1                ? "beam groups"
+                          : options->alternatives > 0               ? "alternatives"
+                          : options->early_stopping == CLF_STOP_ALL ? "early stopping \"all\""
+                                                                    : NULL;
+    return options->glossary == NULL || problem == NULL
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT, "a glossary cannot be combined with %s; turn one of them off",
+                           problem);
+}
+
 static clf_status check_alternatives(const struct clf_translate_options *options)
 {
     if (options->alternatives < 0 || options->alternatives > CLF__SEARCH_BEAMS_LIMIT) {
@@ -161,6 +177,7 @@ clf_status clf__settings_check(const struct clf__settings *settings)
             options->beam, options->n_best);
     }
     CLF__TRY(check_alternatives(options));
+    CLF__TRY(check_glossary(settings));
     if (options->exact_tokens && !options->subwords) {
         return clf__fail(CLF_BAD_ARGUMENT, "exact tokens require lines of tokens; set subwords (--tokens)");
     }

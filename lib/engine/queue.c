@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "engine/internal.h"
+#include "engine/terms.h"
 
 /* Lists a job for the service thread, or returns the waiter of its thread. */
 static struct clf__waiter *note_change(struct clf__job *job)
@@ -148,7 +149,7 @@ static struct clf__unit *next_of(struct clf__job *job)
 int clf__unit_is_served(const struct clf__unit *unit, const struct clf__lane *lane)
 {
     return unit->window != NULL ? clf__windows_serve(&lane->windows, unit->window)
-                                : clf__lane_serves(lane, unit->settings, unit->job->longest_source);
+                                : clf__lane_serves(lane, clf__unit_capacity(unit), unit->job->longest_source);
 }
 
 /* Compares jobs that have a waiting unit. */

@@ -15,8 +15,13 @@ void clf__hypotheses_clear(struct clf_translation *translation)
         clf__hypothesis_free(&translation->hypotheses[i]);
     }
     clf__free(translation->hypotheses);
+    for (int i = 0; i < translation->missing_count; i++) {
+        clf__free(translation->missing_terms[i]);
+    }
+    clf__free(translation->missing_terms);
     translation->hypotheses = NULL;
-    translation->count = 0;
+    translation->missing_terms = NULL;
+    translation->count = translation->missing_count = 0;
 }
 
 void clf_translations_free(struct clf_translation *translations, int count)

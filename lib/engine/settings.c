@@ -232,6 +232,10 @@ static clf_status resolve(struct clf__settings *settings)
     CLF__TRY(choose_sentences(settings));
     CLF__TRY(choose_search(settings));
     CLF__TRY(open_shortlist(&settings->shortlist, settings));
+    if (settings->glossary != NULL) {
+        CLF__TRY(
+            clf__allocate(&settings->places, (size_t)settings->search.vocabulary, sizeof *settings->places));
+    }
     settings->capacity = clf__capacity_of(settings);
     return settings->options.alternatives > 0 ? make_starts(settings) : CLF_OK;
 }
@@ -246,6 +250,10 @@ clf_status clf__settings_create(struct clf__settings **out, struct clf_model *mo
     clf_translate_options_init(&settings->options, model);
     struct clf_translate_options *own = &settings->options;
     clf_status status = clf__options_take(own, sizeof *own, options, "clf_translate_options");
+    if (status == CLF_OK && own->glossary != NULL) {
+        settings->glossary = own->glossary;
+        clf__glossary_keep(settings->glossary);
+    }
     if (status == CLF_OK) {
         status = resolve(settings);
     }
@@ -269,6 +277,8 @@ void clf__settings_free(struct clf__settings *settings)
     clf__settings_free(settings->starts);
     clf__lists_free(settings);
     clf__free(settings->source_prefix);
+    clf_glossary_free(settings->glossary);
+    clf__free(settings->places);
     clf__config_free(&settings->task_config);
     clf__shortlist_free(settings->shortlist);
     clf__free(settings);

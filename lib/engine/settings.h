@@ -11,6 +11,7 @@
 #include "model/config/config.h"
 #include "model/model.h"
 #include "search/types.h"
+#include "text/glossary/glossary.h"
 #include "text/shortlist.h"
 #include "text/tokenizers/tokenizer.h"
 
@@ -25,7 +26,10 @@ struct clf__settings {
     int decoder_start_id;
     int takes_start;                  /* the decoder starts with the first token of a line's prefix */
     struct clf__shortlist *shortlist; /* NULL: all words are candidates */
-    struct clf__capacity capacity;    /* that a line needs */
+    struct clf__capacity capacity;    /* that a line without terms needs */
+    struct clf_glossary *glossary;    /* NULL: none */
+    atomic_uchar *places; /* (vocabulary) with a glossary: what is known of each id for a term beside it, as
+                             in struct clf__constraints; 0: not known yet */
     struct clf__settings
         *starts; /* settings of the step that finds the first tokens of alternatives; NULL: none */
     atomic_int warns_of_sentences; /* the warning about a line with several sentences was not logged yet */

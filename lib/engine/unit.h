@@ -8,6 +8,7 @@
 struct clf__job;
 struct clf__lane;
 struct clf__window;
+struct clf__terms;
 
 /* An encoded source: ids or frames. */
 struct clf__source {
@@ -45,6 +46,7 @@ struct clf__unit {
     struct clf__source source;
     struct clf__ids prefix; /* target prefix */
     const struct clf__settings *settings;
+    struct clf__terms *terms;          /* that its translation must contain; NULL: none */
     struct clf__search_options search; /* options for this line */
     struct clf_translation *result;
     struct clf__streamed streamed;

@@ -35,18 +35,18 @@ static int has_enough(const struct clf__search_source *source)
     if (options->length_penalty == 0.0 && options->coverage_penalty == 0.0) {
         return source->best_has_ended && source->ended_count >= options->n_best;
     }
-    return source->ended_count >= lround(options->beams * options->patience);
+    return source->ended_count >= lround(clf__finished_limit(options) * options->patience);
 }
 
-/* Returns 0 if the list of finished hypotheses is full and no running beam is expected to beat the worst one.
- * The expected length is the current one or, for "never" with a positive length penalty, the maximum. */
-static int can_improve(const struct clf__search_source *source)
+/* The expected length is the current one or, for "never" with a positive length penalty, the maximum. */
+int clf__beam_can_improve(const struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
+    int limit = clf__finished_limit(options);
     if (options->early_stopping == CLF__STOP_CTRANSLATE2) {
         return !has_enough(source);
     }
-    if (source->finished_count < options->beams) {
+    if (source->finished_count < limit) {
         return 1;
     }
     if (options->early_stopping == CLF__STOP_TRUE) {
@@ -56,7 +56,7 @@ static int can_improve(const struct clf__search_source *source)
                      ? source->max_length
                      : source->running[0].length;
     return source->running[0].score / clf__length_divisor(options, length) >
-           source->finished[options->beams - 1].score;
+           source->finished[limit - 1].score;
 }
 
 /* --- CLF__STOP_ALL --- */
@@ -142,11 +142,10 @@ static void rank_candidates(struct clf__candidate *candidates, int count, int is
     }
 }
 
-static void finish(struct clf__search_source *source, const struct clf__beam *from,
-                   const struct clf__candidate *candidate)
+void clf__beam_finish(struct clf__search_source *source, const struct clf__candidate *candidate)
 {
-    clf__hypothesis_keep(source->finished, &source->finished_count, source->options->beams, source->options,
-                         from, candidate);
+    clf__hypothesis_keep(source->finished, &source->finished_count, clf__finished_limit(source->options),
+                         source, &source->running[candidate->beam], candidate);
 }
 
 /* --- CLF__STOP_SHRINK --- */
@@ -160,7 +159,7 @@ static void advance_shrinking(const struct clf__search *search, struct clf__sear
         const struct clf__candidate *candidate = &search->candidates[i];
         const struct clf__beam *from = &source->running[candidate->beam];
         if (clf__is_end(options, candidate->id) || length == source->max_length) {
-            finish(source, from, candidate);
+            clf__beam_finish(source, candidate);
         } else {
             clf__beam_extend(&source->next[next_count++], from, candidate);
         }
@@ -201,11 +200,11 @@ void clf__beam_advance(const struct clf__search *search, struct clf__search_sour
                 clf__beam_extend(&source->next[next_count++], from, candidate);
             }
         } else if (candidate->rank < options->beams) {
-            finish(source, from, candidate);
+            clf__beam_finish(source, candidate);
             source->ended_count++;
             source->best_has_ended |= candidate->rank == 0;
         }
     }
     clf__search_source_turn(source, next_count);
-    source->done = next_count == 0 || !can_improve(source);
+    source->done = next_count == 0 || !clf__beam_can_improve(source);
 }

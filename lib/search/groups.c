@@ -104,8 +104,8 @@ static int has_enough(const struct clf__search_source *source, int index, float 
 static void finish(struct clf__search_source *source, int index, const struct clf__candidate *candidate)
 {
     int size = size_of(source->options);
-    clf__hypothesis_keep(source->finished + index * size, &source->groups[index].finished_count, size,
-                         source->options, &source->running[candidate->beam], candidate);
+    clf__hypothesis_keep(source->finished + index * size, &source->groups[index].finished_count, size, source,
+                         &source->running[candidate->beam], candidate);
 }
 
 /* Advances one group; appends its running beams to the *next_count beams of earlier groups. */

@@ -1,16 +1,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/minmax.h"
 #include "search/internal.h"
 
 void clf__beam_copy(struct clf__beam *to, const struct clf__beam *from)
 {
     if (to != from) {
         memcpy(to->ids, from->ids, (size_t)(from->length + 1) * sizeof *to->ids);
+        if (from->sums != NULL) {
+            memcpy(to->sums, from->sums, (size_t)(from->length + 1) * sizeof *to->sums);
+        }
         memcpy(to->coverage, from->coverage, (size_t)from->places * sizeof *to->coverage);
     }
     to->length = from->length;
     to->places = from->places;
+    to->phrases = from->phrases;
     to->score = from->score;
     to->log_probability = from->log_probability;
 }
@@ -21,6 +26,10 @@ void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
     clf__beam_copy(to, from);
     to->ids[++to->length] = candidate->id;
     to->parent = candidate->beam;
+    to->phrases = candidate->phrases;
+    if (to->sums != NULL) {
+        to->sums[to->length] = candidate->score;
+    }
     to->score = candidate->score;
     to->log_probability = candidate->log_probability;
 }
@@ -49,17 +58,35 @@ float clf__length_divisor(const struct clf__search_options *options, int length)
     return 1.0f;
 }
 
-float clf__final_score(const struct clf__search_options *options, const struct clf__beam *from, float score,
+/* Applies the length rule separately to the tokens of phrases, as if there were as many as source tokens, and
+ * to the others. With one length for all, improbable phrases would make hypotheses with many other tokens
+ * better. */
+static float divided_score(const struct clf__search_source *source, const struct clf__beam *from, float score,
+                           int length)
+{
+    const struct clf__search_options *options = source->options;
+    int placed, least = clf__prompt_length(options) + 1;
+    float phrases = clf__phrases_score(&placed, options->constraints, from, length);
+    int others = clf__max_int(length - placed, least);
+    int usual = clf__prompt_length(options) + clf__max_int(source->source_count, 1);
+    return phrases / clf__length_divisor(options, usual) +
+           (score - phrases) / clf__length_divisor(options, others);
+}
+
+float clf__final_score(const struct clf__search_source *source, const struct clf__beam *from, float score,
                        int length)
 {
-    return score / clf__length_divisor(options, length) + clf__coverage_penalty(options, from);
+    const struct clf__search_options *options = source->options;
+    float divided = options->constraints != NULL ? divided_score(source, from, score, length)
+                                                 : score / clf__length_divisor(options, length);
+    return divided + clf__coverage_penalty(options, from);
 }
 
 void clf__hypothesis_keep(struct clf__beam *list, int *count, int limit,
-                          const struct clf__search_options *options, const struct clf__beam *from,
+                          const struct clf__search_source *source, const struct clf__beam *from,
                           const struct clf__candidate *candidate)
 {
-    float score = clf__final_score(options, from, candidate->score, from->length + 1);
+    float score = clf__final_score(source, from, candidate->score, from->length + 1);
     int place = *count;
     while (place > 0 && score > list[place - 1].score) {
         place--;
@@ -125,10 +152,25 @@ void clf__beams_give_up(struct clf__search_source *source)
     for (int i = 0; i < source->running_count; i++) {
         struct clf__beam *beam = &source->running[i];
         if (beam->length > clf__prompt_length(options)) {
-            beam->score = clf__final_score(options, beam, beam->score, beam->length);
+            beam->score = clf__final_score(source, beam, beam->score, beam->length);
         }
         clf__beams_place(source->running, i);
     }
+}
+
+struct clf__candidate clf__candidate_of(const struct clf__step *step, const struct clf__search_source *source,
+                                        int beam, int32_t id, float logit)
+{
+    const struct clf__beam *from = &source->running[beam];
+    const float *all = step->statistics + 4 * (size_t)(source->first_row + beam);
+    const float *left = all + 2;
+    const float *chosen = clf__counts_banned(source->options) ? all : left;
+    return (struct clf__candidate){
+        .beam = beam,
+        .id = id,
+        .score = from->score + ((logit - chosen[0]) - chosen[1]),
+        .log_probability = from->log_probability + ((double)logit - left[0] - left[1]),
+    };
 }
 
 int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step *step,
@@ -144,15 +186,6 @@ int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step
     }
     size_t row = (size_t)(source->first_row + beam);
     size_t place = row * (size_t)step->candidates + (size_t)rank;
-    const float *all = step->statistics + 4 * row;
-    const float *left = all + 2;
-    const float *chosen = clf__counts_banned(source->options) ? all : left;
-    float logit = step->values[place];
-    *candidate = (struct clf__candidate){
-        .beam = beam,
-        .id = step->ids[place],
-        .score = from->score + ((logit - chosen[0]) - chosen[1]),
-        .log_probability = from->log_probability + ((double)logit - left[0] - left[1]),
-    };
+    *candidate = clf__candidate_of(step, source, beam, step->ids[place], step->values[place]);
     return candidate->id >= 0 && candidate->score > -INFINITY;
 }

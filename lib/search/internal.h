@@ -13,6 +13,13 @@ struct clf__id_list {
     int count;
 };
 
+/* The phrases that a hypothesis contains. */
+struct clf__phrase_state {
+    uint64_t met; /* bit i: phrase i was found */
+    int begun;  /* number of ids, with the start token, before the ids that may still become an occurrence */
+    int tokens; /* ids of the longest forms of the phrases that were found, plus the ids of a begun one */
+};
+
 /* A running hypothesis. */
 struct clf__beam {
     int32_t *ids; /* (1 + max_length) the start token, then the generated tokens */
@@ -22,8 +29,10 @@ struct clf__beam {
     int end;      /* CLF__STOP_ALL: number of tokens up to and including the first end token; 0: none yet */
     float score;  /* running: sum of log-probabilities; finished: score by the length rule */
     double log_probability; /* excludes tokens after the end token */
-    float *coverage;        /* (places) sum of the attention to each source position */
-    int places;             /* length of `coverage`; 0: no coverage penalty */
+    struct clf__phrase_state phrases;
+    float *sums;     /* (1 + max_length) score after each id; NULL: the search has no constraints */
+    float *coverage; /* (places) sum of the attention to each source position */
+    int places;      /* length of `coverage`; 0: no coverage penalty */
 };
 
 /* A possible continuation of a source. */
@@ -34,6 +43,7 @@ struct clf__candidate {
     double log_probability;
     double key; /* sampled: the sort key */
     int rank;   /* rank among all candidates; 0 is the best or the first sampled */
+    struct clf__phrase_state phrases;
 };
 
 /* The distribution for sampling the continuation of a row. */
@@ -98,6 +108,7 @@ struct clf__search {
     struct clf__step step, ahead;       /* the prepared step, and the step after it if has_ahead */
     struct clf__step_tables {
         int32_t *tokens, *positions, *cache_rows, *parents, *slots, *banned, *banned_offsets, *token_rows;
+        int32_t *picks; /* (rows, limits.picks) */
         uint8_t *keeps_logits;
         float *scores;                    /* (rows) scores of the hypotheses, if known */
         struct clf__beam_choice *choices; /* (slots) */
@@ -134,6 +145,12 @@ static inline int clf__beam_ends_with(const struct clf__beam *beam, const int32_
 static inline int clf__prompt_length(const struct clf__search_options *options)
 {
     return options->prefix_is_prompt ? options->prefix_count : 0;
+}
+
+/* Returns the number of finished hypotheses that a beam search keeps. */
+static inline int clf__finished_limit(const struct clf__search_options *options)
+{
+    return options->constraints != NULL ? options->constraints->hypotheses : options->beams;
 }
 
 /* Returns 1 if the beams form groups. */
@@ -213,10 +230,39 @@ double clf__penalties_loss(const struct clf__search *search, const struct clf__s
  * exp(logit). */
 double clf__penalties_base(const struct clf__search *search, const struct clf__search_source *source,
                            int row);
+/* Returns the logit of an id in continuations of `beam` after penalties; `logit` is the one before. */
+float clf__penalties_logit(const struct clf__search *search, const struct clf__search_source *source, int row,
+                           const struct clf__beam *beam, int32_t id, float logit);
 /* Inserts a row's changed ids, which the model treated as banned, into the row's candidates and adds them to
  * the statistics that exclude banned ids. */
 void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
                           const struct clf__beam *beam);
+
+/* constraints.c */
+
+/* Returns CLF_BAD_ARGUMENT with a message if the constraints are invalid. */
+clf_status clf__constraints_check(const struct clf__search_options *options);
+/* Updates the state of a hypothesis, ids (1 + length), after ids were appended to it. */
+void clf__phrases_follow(struct clf__phrase_state *state, const struct clf__constraints *constraints,
+                         const int32_t *ids, int length);
+/* Returns the phrases that a hypothesis contains if it ends here, as bits. */
+uint64_t clf__phrases_met(const struct clf__phrase_state *state, const struct clf__constraints *constraints,
+                          const int32_t *ids, int length);
+/* Returns the part of the score of a hypothesis of `length` ids that belongs to its phrases, and the number
+ * of their ids. */
+float clf__phrases_score(int *placed, const struct clf__constraints *constraints,
+                         const struct clf__beam *beam, int length);
+/* Lists the ids that continue a begun phrase of a hypothesis or, without one, begin another; returns their
+ * number, at most 2 * form_count. */
+int clf__phrases_next(int32_t *next, const struct clf__phrase_state *state,
+                      const struct clf__constraints *constraints, const int32_t *ids, int length);
+
+/* constrained.c */
+
+/* Divides a beam among banks: bank i is for candidates whose phrases have i tokens in the hypothesis. counts
+ * (banks): candidates in each; sizes (banks) receives the candidates to keep in each. */
+void clf__banks_divide(int *sizes, const int *counts, int banks, int beams);
+void clf__constrained_advance(const struct clf__search *search, struct clf__search_source *source);
 
 /* choices.c */
 
@@ -226,6 +272,14 @@ clf_status clf__sampling_check(const struct clf__sampling *sampling);
  * scores in place. */
 void clf__choices_read(struct clf__choices *choices, const struct clf__search *search,
                        const struct clf__search_source *source, int beam);
+
+/* beam.c */
+
+/* Returns 0 if the list of finished hypotheses is full and no running beam is expected to beat the worst one.
+ */
+int clf__beam_can_improve(const struct clf__search_source *source);
+/* Inserts a running beam, followed by the candidate's token, into the finished hypotheses. */
+void clf__beam_finish(struct clf__search_source *source, const struct clf__candidate *candidate);
 
 /* groups.c */
 
@@ -268,13 +322,13 @@ void clf__beam_extend(struct clf__beam *to, const struct clf__beam *from,
  * length. */
 float clf__length_divisor(const struct clf__search_options *options, int length);
 /* Returns the final score of running beam `from` if it ends with `length` tokens and the given sum of
- * log-probabilities. */
-float clf__final_score(const struct clf__search_options *options, const struct clf__beam *from, float score,
+ * log-probabilities. With constraints, its ids and sums have these tokens. */
+float clf__final_score(const struct clf__search_source *source, const struct clf__beam *from, float score,
                        int length);
 /* Inserts running beam `from`, followed by the candidate's token, into a list of the `limit` best finished
  * hypotheses. */
 void clf__hypothesis_keep(struct clf__beam *list, int *count, int limit,
-                          const struct clf__search_options *options, const struct clf__beam *from,
+                          const struct clf__search_source *source, const struct clf__beam *from,
                           const struct clf__candidate *candidate);
 /* Orders candidates by higher score, then better beam, then lower id. */
 int clf__candidate_comes_before(const struct clf__candidate *a, const struct clf__candidate *b);
@@ -286,6 +340,9 @@ void clf__beams_exchange(struct clf__beam *a, struct clf__beam *b);
 void clf__beams_place(struct clf__beam *beams, int i);
 /* Ends a source without candidates: if no hypothesis has finished, the running beams become hypotheses. */
 void clf__beams_give_up(struct clf__search_source *source);
+/* Returns the candidate that continues running beam `beam` by an id with the given logit. */
+struct clf__candidate clf__candidate_of(const struct clf__step *step, const struct clf__search_source *source,
+                                        int beam, int32_t id, float logit);
 /* Reads the candidate at `rank` of a row of the step that continues running beam `beam`. Returns 0 if there
  * is none. */
 int clf__candidate_read(struct clf__candidate *candidate, const struct clf__step *step,

@@ -179,7 +179,7 @@ int clf__can_be_ahead(const struct clf__search_options *options)
                    options->early_stopping != CLF__STOP_SHRINK &&
                    options->other_end_count < CLF__CHOICE_ENDS &&
                    options->beams * clf__candidates_wanted(options) <= CLF__CHOICE_CANDIDATES;
-    return (options->beams == 1 || is_plain) && !clf__wants_logits(options) &&
+    return (options->beams == 1 || is_plain) && options->constraints == NULL && !clf__wants_logits(options) &&
            !clf__wants_attention(options) && !clf__bans_read_ids(options);
 }
 
@@ -191,15 +191,17 @@ int clf__reads_all_statistics(const struct clf__search_options *options)
 
 struct clf__search_limits clf__search_limits_for(const struct clf__search_options *options, int slots)
 {
-    return (struct clf__search_limits){.slots = slots,
-                                       .beams = clf__search_rows(options),
-                                       .ends = 1 + options->other_end_count,
-                                       .max_length = options->max_length,
-                                       .vocabulary = options->vocabulary,
-                                       .banned = (int)clf__bans_limit(options),
-                                       .changed = (int)clf__penalties_limit(options),
-                                       .logits = clf__wants_logits(options),
-                                       .places = clf__coverage_places(options)};
+    return (struct clf__search_limits){
+        .slots = slots,
+        .beams = clf__search_rows(options),
+        .ends = 1 + options->other_end_count,
+        .max_length = options->max_length,
+        .vocabulary = options->vocabulary,
+        .banned = (int)clf__bans_limit(options),
+        .changed = (int)clf__penalties_limit(options),
+        .logits = clf__wants_logits(options),
+        .picks = options->constraints != NULL ? 2 * options->constraints->form_count : 0,
+        .places = clf__coverage_places(options)};
 }
 
 clf_status clf__search_check_rows(const struct clf__search_limits *limits)
@@ -220,7 +222,7 @@ clf_status clf__search_check_room(const struct clf__search_limits *limits,
     struct clf__search_limits wanted = clf__search_limits_for(options, 1);
     if (wanted.beams > limits->beams || wanted.max_length > limits->max_length ||
         wanted.ends > limits->ends || wanted.banned > limits->banned || wanted.changed > limits->changed ||
-        wanted.logits > limits->logits || wanted.places > limits->places ||
+        wanted.logits > limits->logits || wanted.picks > limits->picks || wanted.places > limits->places ||
         wanted.vocabulary != limits->vocabulary) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "the search was created for %d beams, %d tokens, %d banned ids, a vocabulary of %d "
@@ -239,6 +241,7 @@ clf_status clf__search_check(const struct clf__search_options *options)
     CLF__TRY(check_scoring(options));
     CLF__TRY(check_ids(options));
     CLF__TRY(clf__processors_check(options));
+    CLF__TRY(clf__constraints_check(options));
     struct clf__search_limits alone = clf__search_limits_for(options, 1);
     return clf__search_check_rows(&alone);
 }

@@ -13,6 +13,9 @@ int clf__search_rows(const struct clf__search_options *options);
 /* Returns the number of candidates per row that a source reads. */
 int clf__candidates_wanted(const struct clf__search_options *options);
 
+/* Returns the number of ids in the longest forms of all phrases. */
+int clf__constraints_tokens(const struct clf__constraints *constraints);
+
 /* Returns CLF_BAD_ARGUMENT with a message if the options are invalid. */
 clf_status clf__search_check(const struct clf__search_options *options);
 

@@ -331,6 +331,18 @@ double clf__penalties_loss(const struct clf__search *search, const struct clf__s
     return (double)before - (double)after;
 }
 
+float clf__penalties_logit(const struct clf__search *search, const struct clf__search_source *source, int row,
+                           const struct clf__beam *beam, int32_t id, float logit)
+{
+    struct clf__id_list changed = changed_of(search, row);
+    int place = clf__id_list_find(&changed, id);
+    if (place < 0) {
+        return logit;
+    }
+    clf__penalties_score(search, source, row, beam);
+    return (float)((double)search->scores[place] + clf__penalties_base(search, source, row));
+}
+
 void clf__penalties_apply(const struct clf__search *search, const struct clf__search_source *source, int row,
                           const struct clf__beam *beam)
 {

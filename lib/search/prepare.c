@@ -12,10 +12,16 @@ void clf__search_source_start(struct clf__search_source *source)
     source->finished_count = 0;
     source->ended_count = source->best_has_ended = 0;
     source->has_parted = 0;
-    *beam = (struct clf__beam){
-        .ids = beam->ids, .coverage = beam->coverage, .places = clf__coverage_places(options)};
+    *beam = (struct clf__beam){.ids = beam->ids,
+                               .sums = beam->sums,
+                               .coverage = beam->coverage,
+                               .places = clf__coverage_places(options)};
+    if (beam->sums != NULL) {
+        beam->sums[0] = 0.0f;
+    }
     memset(beam->coverage, 0, (size_t)beam->places * sizeof *beam->coverage);
     beam->ids[0] = options->start_id;
+    beam->phrases.begun = 1;
     clf__groups_begin(source);
 }
 
@@ -28,12 +34,44 @@ struct draft {
 static struct draft begin_step(struct clf__step *step, const struct clf__step_tables *tables)
 {
     step->rows = step->candidates = step->both_statistics = step->wants_logits = step->wants_attention = 0;
-    step->choice_count = 0;
+    step->choice_count = step->picks_each = 0;
     tables->banned_offsets[0] = 0;
     return (struct draft){step, tables};
 }
 
-/* Lists the banned and changed ids of a row. */
+/* Lists the ids that begin or continue phrases in a row, except banned ones. */
+static void list_picks(const struct clf__search *search, const struct draft *draft,
+                       const struct clf__search_source *source, int row, const struct clf__beam *beam,
+                       const struct clf__id_list *banned)
+{
+    int limit = search->limits.picks, kept = 0;
+    int32_t *picks = draft->tables->picks + (size_t)row * (size_t)limit;
+    int count =
+        source->options->constraints == NULL
+            ? 0
+            : clf__phrases_next(picks, &beam->phrases, source->options->constraints, beam->ids, beam->length);
+    for (int i = 0; i < count; i++) {
+        if (clf__id_list_find(banned, picks[i]) < 0) {
+            picks[kept++] = picks[i];
+        }
+    }
+    draft->step->picks_each = kept > draft->step->picks_each ? kept : draft->step->picks_each;
+    for (int i = kept; i < limit; i++) {
+        picks[i] = -1;
+    }
+}
+
+/* Makes the lists of picks as long as the longest one. */
+static void end_picks(const struct clf__search *search, const struct draft *draft)
+{
+    size_t each = (size_t)draft->step->picks_each, limit = (size_t)search->limits.picks;
+    int32_t *picks = draft->tables->picks;
+    for (size_t row = 1; row < (size_t)draft->step->rows && each > 0; row++) {
+        memmove(picks + row * each, picks + row * limit, each * sizeof *picks);
+    }
+}
+
+/* Lists the banned and changed ids of a row, and those whose logits are wanted. */
 static void list_ids(struct clf__search *search, const struct draft *draft,
                      const struct clf__search_source *source, int row, const struct clf__beam *beam,
                      int is_forced)
@@ -41,8 +79,12 @@ static void list_ids(struct clf__search *search, const struct draft *draft,
     int32_t offset = draft->tables->banned_offsets[row];
     struct clf__id_list banned = {.ids = draft->tables->banned + offset};
     struct clf__id_list changed = {.ids = search->changed + (size_t)row * (size_t)search->limits.changed};
-    if (!is_forced) {
+    if (is_forced) {
+        memset(draft->tables->picks + (size_t)row * (size_t)search->limits.picks, -1,
+               (size_t)search->limits.picks * sizeof(int32_t));
+    } else {
         clf__bans_write(&banned, source, beam);
+        list_picks(search, draft, source, row, beam, &banned);
         clf__penalties_list(&changed, search->listed, &banned, source, beam);
     }
     for (int i = 0; i < changed.count; i++) {
@@ -75,7 +117,8 @@ static void add_rows(struct clf__search *search, const struct draft *draft, int 
         tables->parents[row] = slot * beams + beam->parent;
         tables->slots[row] = slot;
         tables->token_rows[row] = hypotheses->token_row;
-        tables->keeps_logits[row] = (uint8_t)clf__wants_logits(source->options);
+        tables->keeps_logits[row] =
+            (uint8_t)(clf__wants_logits(source->options) || source->options->constraints != NULL);
         if (search->limits.ahead) {
             tables->scores[row] = beam->score;
         }
@@ -156,6 +199,7 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
             set_place(source, add_source(search, &draft, slot, &hypotheses));
         }
     }
+    end_picks(search, &draft);
     return &search->step;
 }
 

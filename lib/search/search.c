@@ -42,6 +42,8 @@ static void lay_out_step(struct clf__step *step, struct clf__step_tables *tables
     step->token_rows = tables->token_rows = take(block, rows, sizeof(int32_t));
     step->keeps_logits = tables->keeps_logits = take(block, rows, sizeof(uint8_t));
     step->banned = tables->banned = take(block, rows * (size_t)limits->banned, sizeof(int32_t));
+    step->picks = tables->picks = take(block, rows * (size_t)limits->picks, sizeof(int32_t));
+    step->pick_values = take(block, rows * (size_t)limits->picks, sizeof(float));
     step->banned_offsets = tables->banned_offsets = take(block, rows + 1, sizeof(int32_t));
     tables->scores = take(block, limits->ahead ? rows : 0, sizeof(float));
     step->choices = tables->choices =
@@ -81,6 +83,8 @@ static void lay_out_slots(struct clf__search *search, struct block *block)
     struct clf__beam *beam = take(block, slots * 3 * beams, sizeof *beam);
     int32_t *ids = take(block, slots * 3 * beams, ids_each * sizeof *ids);
     float *coverage = take(block, slots * 3 * beams, places * sizeof *coverage);
+    size_t sums_each = search->limits.picks > 0 ? ids_each : 0;
+    float *sums = take(block, slots * 3 * beams, sums_each * sizeof *sums);
     int32_t *always_banned = take(block, slots * banned, sizeof *always_banned);
     struct clf__group *groups = take(block, slots * beams, sizeof *groups);
     int32_t *taken = take(block, slots * beams, sizeof *taken);
@@ -90,6 +94,7 @@ static void lay_out_slots(struct clf__search *search, struct block *block)
     for (size_t i = 0; i < slots * 3 * beams; i++) {
         beam[i].ids = ids + i * ids_each;
         beam[i].coverage = coverage + i * places;
+        beam[i].sums = sums_each > 0 ? sums + i * sums_each : NULL;
     }
     for (size_t i = 0; i < slots; i++, beam += 3 * beams) {
         search->sources[i] = (struct clf__search_source){.running = beam,
@@ -107,6 +112,12 @@ static void lay_out(struct clf__search *search, struct block *block)
     size_t beams = (size_t)search->limits.beams;
     take(block, 1, sizeof *search);
     size_t kept = (size_t)clf__candidates_kept(search->limits.beams, search->limits.ends);
+    if (search->limits.picks > 0) {
+        size_t each = (size_t)search->limits.picks +
+                      (size_t)clf__candidates_of_row(search->limits.beams, search->limits.ends,
+                                                     search->limits.vocabulary);
+        kept = kept > beams * each ? kept : beams * each;
+    }
     search->candidates = take(block, kept, sizeof *search->candidates);
     search->outcome = take(block, beams, sizeof *search->outcome);
     lay_out_steps(search, block);
@@ -277,7 +288,9 @@ static void advance(const struct clf__search *search, struct clf__search_source 
         apply_penalties(search, source);
     }
     clf__coverage_add(search, source);
-    if (clf__is_diverse(options)) {
+    if (options->constraints != NULL) {
+        clf__constrained_advance(search, source);
+    } else if (clf__is_diverse(options)) {
         clf__groups_advance(search, source);
     } else if (options->beams > 1) {
         clf__beam_advance(search, source);

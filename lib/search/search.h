@@ -73,4 +73,9 @@ const int32_t *clf__search_look(const struct clf__search *search, int slot, int 
  */
 int clf__search_take(struct clf__search *search, struct clf__search_result *out);
 
+/* Finds the phrases in a finished hypothesis (length), whose start token is `start_id`; returns those that
+ * are missing, as bits. Returns CLF_OUT_OF_MEMORY. */
+clf_status clf__constraints_missing(uint64_t *out, const struct clf__constraints *constraints,
+                                    int32_t start_id, const int32_t *ids, int length);
+
 #endif

@@ -50,6 +50,7 @@ struct clf__sampling {
 /* Lengths count generated tokens, including the end token but not the start token. In transformers' terms:
  * max_length here = max_new_tokens = its max_length - 1; min_length here = min_new_tokens + 1 (which excludes
  * the end token) = its min_length (which includes the start token but not the end token). */
+struct clf__constraints;
 struct clf__search_options {
     int beams;  /* 1: greedy; at most CLF__SEARCH_BEAMS_LIMIT */
     int n_best; /* hypotheses returned per source, <= beams; with one beam and sampling at most
@@ -116,6 +117,46 @@ struct clf__search_options {
     const int32_t *biased;
     const int32_t *biased_offsets;
     const float *biases; /* (biased_count) finite */
+    /* Phrases that a hypothesis must contain to end before the maximum length; requires beams above 1. NULL:
+     * none. */
+    const struct clf__constraints *constraints;
+};
+
+/* Where a form of a phrase may begin, by the id before it. */
+enum {
+    CLF__AFTER_NO_TEXT = 1, /* the start token, or another id that is not text */
+    CLF__AFTER_WORD = 2,    /* an id whose text ends with a letter or a digit */
+    CLF__AFTER_OTHER = 4,   /* other text, such as an opening quotation mark */
+    CLF__AFTER_ALL = 7,
+};
+
+/* The ids of a phrase in one of its forms, such as with and without a space before it. */
+struct clf__phrase_form {
+    const int32_t *ids; /* (length) */
+    int length;         /* 1 or more */
+    int phrase;         /* index of the phrase */
+    int places;         /* CLF__AFTER_..., combined */
+};
+
+enum { CLF__PHRASES_LIMIT = 64, CLF__PHRASE_TOKENS_LIMIT = 256, CLF__FORMS_EACH = 3 };
+
+/* Phrases that a hypothesis must contain. Their occurrences are found from left to right: at each position
+ * the longest form of a phrase that was not found before is taken, so occurrences do not overlap. The search
+ * is dynamic beam allocation (constrained.c). */
+struct clf__constraints {
+    int phrase_count; /* 1 to CLF__PHRASES_LIMIT; their longest forms have at most CLF__PHRASE_TOKENS_LIMIT
+                         ids in total */
+    const struct clf__phrase_form
+        *forms; /* (form_count) at least one and at most CLF__FORMS_EACH per phrase */
+    int form_count;
+    /* Returns what an id is for the id after it, CLF__AFTER_.... NULL: every form may begin everywhere. */
+    int (*place_of)(void *user, int32_t id);
+    /* Returns whether an id continues the word that another id ends: a form that ends a word is not found
+     * before such an id. Called if there is place_of. */
+    int (*continues_word)(void *user, int32_t before, int32_t id);
+    void *user;     /* first argument of both */
+    int hypotheses; /* finished hypotheses that are kept, n_best to beams, as the beam size of an
+                              unconstrained search */
 };
 
 /* Returns 1 if an id ends a hypothesis. */
@@ -190,8 +231,13 @@ struct clf__step {
     int candidates;                 /* k candidates per row: the maximum over all sources */
     int both_statistics;            /* 1: a source needs the statistics before bans */
     int wants_logits;               /* 1: a source needs the logits */
-    const uint8_t *keeps_logits;    /* (rows) with wants_logits: 1 for rows of such sources; NULL: all rows */
-    int wants_attention;            /* 1: a source needs the attention */
+    /* (rows) 1: all logits of the row are computed, because its source reads logits or has picks. NULL: of
+     * all rows with wants_logits, of none without. */
+    const uint8_t *keeps_logits;
+    int wants_attention; /* 1: a source needs the attention */
+    /* Ids of each row whose logits are wanted, whether or not they are candidates or banned. */
+    int picks_each;       /* number per row; 0: none */
+    const int32_t *picks; /* (rows, picks_each) -1: none */
     /* Ranges of ids for each row: the k best ids and the statistics are computed for each range. The first
      * `ranges_before` ranges ignore bans. */
     int ranges_each;   /* number per row; 0: none */
@@ -208,11 +254,12 @@ struct clf__step {
     float *statistics; /* (rows, 4): max, log sum exp(x - max), and both without banned ids; the first two are
                           read only with both_statistics. A log sum is NaN if a logit is NaN or +inf */
     float *logits;     /* (rows, V) if wants_logits: logits before bans */
-    float *attention;  /* (rows, attention_columns) if wants_attention: attention of a row to each source
-                          position, 0 after the last one */
-    int attention_columns;   /* at most limits.places */
-    float *range_values;     /* (rows, ranges_each, k) as values, for each range */
-    int32_t *range_ids;      /* (rows, ranges_each, k) */
+    float *pick_values;    /* (rows, picks_each) logits before bans; -inf for id -1 */
+    float *attention;      /* (rows, attention_columns) if wants_attention: attention of a row to each source
+                              position, 0 after the last one */
+    int attention_columns; /* at most limits.places */
+    float *range_values;   /* (rows, ranges_each, k) as values, for each range */
+    int32_t *range_ids;    /* (rows, ranges_each, k) */
     float *range_statistics; /* (rows, ranges_each, 2): max, log sum exp(x - max); both -inf if the range is
                                 empty */
     float *draw_values;      /* (draw_count, ranges_each) */
@@ -239,6 +286,7 @@ struct clf__search_limits {
     int banned;     /* maximum banned ids per row, see clf__bans_limit() */
     int changed;    /* maximum ids per row whose scores penalties change */
     int logits;     /* 1: logits may be requested */
+    int picks;      /* maximum number of ids per row whose logits are wanted */
     int places;     /* source positions for which attention may be requested; 0: never */
     int ahead;      /* 1: steps may be prepared ahead */
 };

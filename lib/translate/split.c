@@ -163,6 +163,18 @@ static clf_status emit_sentence(const struct split *split, int line, int k,
     return CLF_OK;
 }
 
+/* Appends the missing terms of a part to those of its line. */
+static clf_status add_missing(struct clf_translation *line, const struct clf_translation *part)
+{
+    for (int i = 0; i < part->missing_count; i++) {
+        size_t count = (size_t)line->missing_count;
+        CLF__TRY(clf__resize(&line->missing_terms, count + 1, sizeof *line->missing_terms));
+        CLF__TRY(clf__copy_string(&line->missing_terms[count], part->missing_terms[i]));
+        line->missing_count++;
+    }
+    return CLF_OK;
+}
+
 static clf_status join_line(struct clf_translation *out, const struct split *split, int line,
                             const struct clf_translation *parts)
 {
@@ -185,6 +197,7 @@ static clf_status join_line(struct clf_translation *out, const struct split *spl
         CLF__TRY(add_gap(&whole->text, split, line, k, text));
         CLF__TRY(clf__append(&whole->text, "%s", text));
         CLF__TRY(parts[k].count > 0 ? add_ids(whole, &parts[k].hypotheses[0]) : CLF_OK);
+        CLF__TRY(add_missing(out, &parts[k]));
     }
     const struct clf__part *end = &split->parts.items[last - 1];
     const struct clf_line *source = &split->lines[line];

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/minmax.h"
+#include "engine/terms.h"
 #include "search/options.h"
 #include "text/sentences/sentences.h"
 #include "translate/internal.h"
@@ -94,6 +95,9 @@ static clf_status read_line(const struct clf__work *work, struct clf__unit *unit
     unit->search = work->settings->search;
     CLF__TRY(clf__translator_read(&unit->source, work->translator, unit->line));
     clf_status status = read_prefix(work, unit, line);
+    if (status == CLF_OK && unit->source.length > 0 && unit->settings->glossary != NULL) {
+        status = clf__terms_read(unit);
+    }
     if (status != CLF_OK) {
         clf__source_free(&unit->source);
     }
@@ -181,6 +185,7 @@ void clf__work_free(struct clf__work *work)
     for (int i = 0; work->units != NULL && i < work->request.count; i++) {
         clf__source_free(&work->units[i].source);
         clf__ids_free(&work->units[i].prefix);
+        clf__terms_free(work->units[i].terms);
         clf__free(work->units[i].streamed.text);
     }
     clf__free(work->units);

@@ -165,6 +165,23 @@ static void test_known_translations(void **state)
     assert_refused(result, 1, "bad: is not valid UTF-8");
 }
 
+/* Sentences over several subtitles, and inline tags, with the terms of a glossary. */
+static void test_glossary(void **state)
+{
+    (void)state;
+    static const char terms[] = "maison\tcottage\nmalade\tunwell\n";
+    const char *folder = make_folder("film.srt", subtitles);
+    process_write(folder, "terms.tsv", terms, strlen(terms));
+    struct process_result result = run_clformer(
+        NULL,
+        process_format(TRANSLATE "--reading-speed none --glossary %s/terms.tsv %s/film.srt", folder, folder));
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.errors, "");
+    assert_non_null(strstr(result.output, "cottage"));
+    assert_non_null(strstr(result.output, "unwell"));
+    assert_non_null(strstr(result.output, "- Are you coming <i>tomorrow</i>?\r\n"));
+}
+
 static void test_several_files(void **state)
 {
     (void)state;
@@ -264,6 +281,7 @@ int main(void)
 #endif
         cmocka_unit_test_teardown(test_encoding, support_teardown),
         cmocka_unit_test_teardown(test_known_translations, support_teardown),
+        cmocka_unit_test_teardown(test_glossary, support_teardown),
         cmocka_unit_test_teardown(test_several_files, support_teardown),
         cmocka_unit_test_teardown(test_refusals, support_teardown),
         cmocka_unit_test_teardown(test_signal, support_teardown),

@@ -193,6 +193,42 @@ static void test_replace_unknown(void **state)
     assert_int_equal(result.status, 2);
 }
 
+/* Translations contain the terms of a glossary; other lines do not change. */
+static void test_glossary(void **state)
+{
+    (void)state;
+    static const char terms[] = "# French, English\ngare\trailway depot\ncl\u00e9s\tpasskeys\n"
+                                "Paul\tPol\tcase\n";
+    static const char lines[] = "O\u00f9 est la gare ?\nMerci beaucoup.\nPaul a perdu ses cl\u00e9s.\n";
+    const char *folder = support_temporary_folder();
+    process_write(folder, "terms.tsv", terms, strlen(terms));
+    process_write(folder, "wrong.tsv", "gare\n", 5);
+    const char *flag = process_format("--glossary %s/terms.tsv", folder);
+    struct process_result result = run_clformer(lines, process_format(TRANSLATE "%s", flag));
+    assert_int_equal(result.status, 0);
+    assert_int_equal(result.errors_size, 0);
+    const char *second = strchr(result.output, '\n'),
+               *third = second != NULL ? strchr(second + 1, '\n') : NULL;
+    assert_non_null(third);
+    const char *first_term = strstr(result.output, "railway depot");
+    assert_true(first_term != NULL && first_term < second);
+    assert_int_equal(strncmp(second, "\nThank you very much.\n", 22), 0);
+    assert_non_null(strstr(third, "Pol"));
+    assert_non_null(strstr(third, "passkeys"));
+    result = run_clformer(lines, process_format(TRANSLATE "%s --beam 1 --stream", flag));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, "railway depot"));
+    assert_non_null(strstr(result.output, "Pol"));
+    result = run_clformer("La gare.\n", process_format(TRANSLATE "%s --max-length 2 --json", flag));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.output, "\"missing_terms\":[\"railway depot\"]"));
+    assert_non_null(strstr(result.errors, "a translation lacks the glossary term \"railway depot\""));
+    result = run_clformer(lines, process_format(TRANSLATE "--glossary %s/wrong.tsv", folder));
+    assert_refused(result, 1, "wrong.tsv:1: has no tab");
+    result = run_clformer(lines, process_format(TRANSLATE "%s --sample", flag));
+    assert_refused(result, 2, "a glossary cannot be combined with sampling");
+}
+
 static void test_alternatives(void **state)
 {
     (void)state;
@@ -441,6 +477,7 @@ int main(void)
         cmocka_unit_test_teardown(test_warned_of_sentences, support_teardown),
         cmocka_unit_test_teardown(test_alignments, support_teardown),
         cmocka_unit_test_teardown(test_replace_unknown, support_teardown),
+        cmocka_unit_test_teardown(test_glossary, support_teardown),
         cmocka_unit_test_teardown(test_alternatives, support_teardown),
         cmocka_unit_test_teardown(test_length_decay, support_teardown),
         cmocka_unit_test_teardown(test_coverage_penalty, support_teardown),

@@ -5,6 +5,7 @@
 #ifdef CLF_HAS_SERVER
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,10 @@
 
 #include "support/http.h"
 
+#define PAIR "\"source\":\"fr\",\"target\":\"en\""
+
 static struct http_answer last;
+static char glossary[512]; /* path of the glossary "trains" */
 
 static json_t *post(const char *fields, int status)
 {
@@ -242,7 +246,6 @@ static void test_attention_errors(void **state)
 static void test_errors(void **state)
 {
     (void)state;
-#define PAIR "\"source\":\"fr\",\"target\":\"en\""
     static const struct {
         const char *fields, *message;
     } cases[] = {
@@ -267,6 +270,11 @@ static void test_errors(void **state)
         {"\"text\":\"a\",\"stream\":1," PAIR, "stream: must be true or false"},
         {"\"text\":[\"a\"],\"prefix\":[\"b\",\"c\"]," PAIR, "prefix: must be a string or an array like text"},
         {"\"text\":\"a\",\"alignment_layer\":99," PAIR, "alignment"},
+        {"\"text\":\"a\",\"glossary\":1," PAIR, "glossary: must be the name of a glossary"},
+        {"\"text\":\"a\",\"glossary\":\"/etc/passwd\"," PAIR,
+         "glossary: /etc/passwd is not a glossary of this server"},
+        {"\"text\":\"a\",\"glossary\":\"trains\",\"sample\":true," PAIR,
+         "a glossary cannot be combined with sampling"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *answer = post(cases[i].fields, 400);
@@ -280,6 +288,30 @@ static void test_errors(void **state)
     assert_int_equal(last.status, 415);
     http_request(&last, http_shared.port, "GET /v1/translate", "", "");
     assert_int_equal(last.status, 405);
+}
+
+/* A request chooses a glossary by its name. */
+static void test_glossary(void **state)
+{
+    (void)state;
+    const char *flag = process_format("--glossary %s", glossary);
+    check_equal("\"text\":\"La gare.\",\"sentences\":false,\"glossary\":\"trains\"", "La gare.\n", flag);
+    json_t *answer = post("\"text\":\"Oui. La gare.\",\"glossary\":\"trains\"," PAIR, 200);
+    json_t *found = json_array_get(json_object_get(answer, "translations"), 0);
+    assert_non_null(strstr(json_string_value(json_object_get(found, "text")), "depot"));
+    assert_null(json_object_get(found, "missing_terms"));
+    json_decref(answer);
+    answer = post("\"text\":\"Oui. La gare.\",\"glossary\":\"trains\",\"max_length\":1," PAIR, 200);
+    found = json_array_get(json_object_get(answer, "translations"), 0);
+    const json_t *missing = json_object_get(found, "missing_terms");
+    assert_int_equal(json_array_size(missing), 1);
+    assert_string_equal(json_string_value(json_array_get(missing, 0)), "depot");
+    json_decref(answer);
+    struct process_result result = run_clformer(NULL, "serve -m " DEMO_MODEL " --glossary terms.tsv");
+    assert_refused(result, 2, "--glossary terms.tsv: has no name; write NAME=FILE");
+    result = run_clformer(NULL,
+                          process_format("serve -m " DEMO_MODEL " --glossary a=%s --glossary a=b", glossary));
+    assert_refused(result, 2, "another glossary is called a");
 }
 
 /* A warning that clients can cause is printed once. */
@@ -299,7 +331,11 @@ static void test_warnings(void **state)
 static int start_shared(void **state)
 {
     (void)state;
-    return http_start_shared("-m " DEMO_MODEL " -m second=en-de:" DEMO_MODEL);
+    const char *folder = support_temporary_folder();
+    process_write(folder, "terms.tsv", "gare\tdepot\n", 11);
+    snprintf(glossary, sizeof glossary, "%s/terms.tsv", folder);
+    return http_start_shared(
+        process_format("-m " DEMO_MODEL " -m second=en-de:" DEMO_MODEL " --glossary trains=%s", glossary));
 }
 
 int main(void)
@@ -311,6 +347,7 @@ int main(void)
         cmocka_unit_test_teardown(test_attention, support_teardown),
         cmocka_unit_test_teardown(test_attention_errors, support_teardown),
         cmocka_unit_test_teardown(test_errors, support_teardown),
+        cmocka_unit_test_teardown(test_glossary, support_teardown),
         cmocka_unit_test_teardown(test_warnings, support_teardown),
     };
     return cmocka_run_group_tests(tests, start_shared, http_stop_shared);

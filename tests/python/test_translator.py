@@ -49,6 +49,26 @@ def test_every_option(translator):
     assert len(translator.translate_batch(["Merci"], alternatives=3)[0].hypotheses) == 3
 
 
+def test_glossary(translator, tmp_path):
+    """Translations contain the terms of a glossary, in lines, streams and documents."""
+    path = tmp_path / "terms.tsv"
+    path.write_text("gare\trailway depot\nclés\tpasskeys\n")
+    found = translator.translate_batch(["Où est la gare ?", "Merci", "J'ai perdu mes clés."], glossary=path)
+    assert "railway depot" in found[0].text and "passkeys" in found[2].text
+    assert found[1] == translator.translate_batch(["Merci"])[0]
+    assert [line.missing_terms for line in found] == [(), (), ()]
+    assert "passkeys" in "".join(translator.stream("J'ai perdu mes clés.", glossary=str(path)))
+    assert b"railway depot" in translator.translate_document("La gare.\n".encode(), format="text", glossary=path)
+    with pytest.warns(clformer.LineWarning, match="line 0: its translation lacks terms of the glossary: railway depot"):
+        assert translator.translate_batch(["La gare."], glossary=path, max_length=2)[0].missing_terms == ("railway depot",)
+    path.write_text("gare\n")
+    with pytest.raises(clformer.Error, match="terms.tsv:1: has no tab"):
+        translator.translate("La gare.", glossary=path, beam=2)
+    with pytest.raises(FileNotFoundError):
+        translator.translate("La gare.", glossary=tmp_path / "none")
+    assert translator.translate("Merci", glossary=None) == translator.translate("Merci")
+
+
 def test_document(translator):
     """Documents are translated as by `clformer translate FILE`."""
     srt = "1\r\n00:00:01,000 --> 00:00:01,200\r\n- Tu viens <i>demain</i> ?\r\n- Non, je suis malade.\r\n".encode()

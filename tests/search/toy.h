@@ -29,6 +29,7 @@ struct toy {
     int admit_most;          /* maximum number of sources admitted at a time; 0: no limit */
     uint32_t admit_at_times; /* not 0: seed for random numbers of admitted sources, including zero */
     int long_source;         /* this source never ends by itself; -1 = none */
+    int source_count;        /* ids of every source; 0: not set */
     int ahead;               /* prepares steps ahead if possible */
     /* Filled while it runs. */
     struct toy_result *result;
@@ -191,6 +192,10 @@ static inline void toy_answer_row(const struct toy *toy, struct clf__step *step,
         toy_attention(step->attention + (size_t)row * TOY_PLACES, toy->seeds[source],
                       toy->states[step->cache_rows[row]]);
     }
+    for (int i = row * step->picks_each; i < (row + 1) * step->picks_each; i++) {
+        assert_in_range(step->picks[i] + 1, 0, toy->vocabulary);
+        step->pick_values[i] = step->picks[i] < 0 ? -INFINITY : logits[step->picks[i]];
+    }
     for (int i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
         logits[step->banned[i]] = -INFINITY;
     }
@@ -241,6 +246,11 @@ static inline void toy_admit(struct toy *toy, struct clf__search *search)
         }
         assert_ok(clf__search_add(search, slot, toy_options_of(toy, source), source));
         clf__search_set_identity(search, slot, (uint64_t)toy->seeds[source]);
+        if (toy->source_count > 0) {
+            static const int32_t ids[TOY_VOCABULARY];
+            assert_in_range(toy->source_count, 1, TOY_VOCABULARY);
+            clf__search_set_source(search, slot, ids, toy->source_count);
+        }
         toy->under_search++;
         count--;
     }
@@ -360,6 +370,7 @@ static inline void toy_make_room(struct toy *toy, struct toy_result *result, int
         most->banned = own.banned > most->banned ? own.banned : most->banned;
         most->changed = own.changed > most->changed ? own.changed : most->changed;
         most->logits |= own.logits;
+        most->picks = own.picks > most->picks ? own.picks : most->picks;
         most->places = own.places > most->places ? own.places : most->places;
         result->n_best = options->n_best > result->n_best ? options->n_best : result->n_best;
     }

@@ -9,6 +9,7 @@
 #include "serve/fields.h"
 #include "serve/files.h"
 #include "serve/gate.h"
+#include "serve/glossaries.h"
 #include "serve/metrics.h"
 #include "serve/routes.h"
 
@@ -20,8 +21,9 @@ struct service {
     const char *cors;        /* origin whose pages may use the server; "*": all; NULL: none */
     struct clients *clients;
     struct gate *gate;
-    struct gate *attending;               /* for attention maps */
-    struct files *files;                  /* translated files */
+    struct gate *attending; /* for attention maps */
+    struct files *files;    /* translated files */
+    struct glossaries glossaries;
     struct suggestions *suggestions;      /* NULL: disabled */
     int changes_text;                     /* 1: --libretranslate-text */
     int (*request_is_over)(void *unused); /* whether to end this thread's request */

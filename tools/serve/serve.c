@@ -185,6 +185,7 @@ static clf_status create_service(struct service *service, const struct flags *fl
     CLF__TRY(gate_create(&service->gate, queue));
     CLF__TRY(gate_create(&service->attending, 1));
     CLF__TRY(files_create(&service->files));
+    CLF__TRY(glossaries_load(&service->glossaries, &flags->glossaries));
     if (flags->suggestions != NULL) {
         CLF__TRY(suggestions_open(&service->suggestions, flags->suggestions));
     }
@@ -202,6 +203,7 @@ static void free_service(struct service *service)
     metrics_free(service->metrics);
     access_log_close(service->log);
     suggestions_close(service->suggestions);
+    glossaries_free(&service->glossaries);
     files_free(service->files);
     gate_free(service->gate);
     gate_free(service->attending);

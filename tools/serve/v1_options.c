@@ -41,8 +41,8 @@ static const struct option {
 };
 enum { SEARCH_OPTIONS = sizeof search_options / sizeof *search_options };
 
-static const char *const other_fields[] = {"text",      "source", "target", "prefix",
-                                           "sentences", "seed",   "stream", "api_key"};
+static const char *const other_fields[] = {"text", "source", "target",   "prefix", "sentences",
+                                           "seed", "stream", "glossary", "api_key"};
 enum { OTHER_FIELDS = sizeof other_fields / sizeof *other_fields };
 
 static int refuse_unknown(const char *name, struct answer *answer)
@@ -165,6 +165,24 @@ static int read_texts(struct v1_request *request, const struct fields *fields, s
     return 1;
 }
 
+static int read_glossary(struct v1_request *request, const struct service *service,
+                         const struct fields *fields, struct answer *answer)
+{
+    const json_t *value = json_object_get(fields->object, "glossary");
+    const char *name = json_string_value(value);
+    if (value == NULL || json_is_null(value)) {
+        return 1;
+    }
+    request->options.glossary = name != NULL ? glossaries_find(&service->glossaries, name) : NULL;
+    if (request->options.glossary == NULL) {
+        *answer = name == NULL
+                      ? endpoints_error(400, "glossary: must be the name of a glossary")
+                      : endpoints_error(400, "glossary: %.64s is not a glossary of this server", name);
+        return 0;
+    }
+    return 1;
+}
+
 /* Reads "sentences"; the default is 1 unless another field requires whole texts. */
 static int read_sentences(struct v1_request *request, const struct fields *fields, struct answer *answer)
 {
@@ -258,7 +276,8 @@ int v1_request_read(struct v1_request *out, struct service *service, const struc
     if ((beam == NULL || json_is_null(beam)) && out->options.beam < wanted && !out->options.sample) {
         out->options.beam = wanted;
     }
-    return read_sentences(out, fields, answer) && read_stream(out, fields, answer);
+    return read_glossary(out, service, fields, answer) && read_sentences(out, fields, answer) &&
+           read_stream(out, fields, answer);
 }
 
 void v1_request_free(struct v1_request *request)

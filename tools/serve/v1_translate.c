@@ -19,6 +19,7 @@ struct job {
     struct service *service;
     struct v1_request request;
     json_t *lists;               /* list of sentences for each text */
+    json_t *missing;             /* object with the missing terms, if any, for each text */
     int *owners;                 /* the text of each line */
     struct event_stream *events; /* NULL: one answer */
     atomic_int is_abandoned;     /* the client of the events has disconnected */
@@ -53,6 +54,16 @@ static void take_sentence(int line, const struct clf_sentence *sentence, void *u
     }
 }
 
+/* Adds the missing terms of a line to those of its text. */
+static void take_missing(int line, const struct clf_translation *translation, void *user)
+{
+    struct job *job = user;
+    if (!result_add_missing(json_array_get(job->missing, (size_t)job->owners[line]), translation)) {
+        json_decref(job->missing);
+        job->missing = NULL;
+    }
+}
+
 static void take_part(int line, const char *text, size_t size, void *user)
 {
     (void)line;
@@ -71,13 +82,16 @@ static clf_status translate_texts(json_t **out, struct job *job, const json_t *t
     struct clf_translator *translator;
     job->owners = texts_line_owners(texts);
     job->lists = json_array();
-    for (size_t i = 0; i < json_array_size(texts) && job->lists != NULL; i++) {
+    job->missing = json_array();
+    for (size_t i = 0; i < json_array_size(texts) && job->lists != NULL && job->missing != NULL; i++) {
         job->lists = result_append(job->lists, json_array());
+        job->missing = result_append(job->missing, json_object());
     }
-    if (job->owners == NULL || job->lists == NULL) {
+    if (job->owners == NULL || job->lists == NULL || job->missing == NULL) {
         return no_memory();
     }
     job->request.options.sentence_translated = take_sentence;
+    job->request.options.translated = take_missing;
     CLF__TRY(clf_translator_create_shared(&translator, engine, &job->request.options));
     clf_status status = texts_translate_by(out, texts, translator);
     clf_translator_free(translator);
@@ -90,10 +104,12 @@ static clf_status translate_sentences(json_t **out, struct job *job, const json_
 {
     json_t *translated = NULL;
     clf_status status = translate_texts(&translated, job, texts, engine);
-    json_t *array = status == CLF_OK && job->lists != NULL ? json_array() : NULL;
+    json_t *array = status == CLF_OK && job->lists != NULL && job->missing != NULL ? json_array() : NULL;
     for (size_t i = 0; i < json_array_size(texts) && array != NULL; i++) {
-        array = result_append(array, json_pack("{s:O, s:O}", "text", json_array_get(translated, i),
-                                               "sentences", json_array_get(job->lists, i)));
+        json_t *object = json_array_get(job->missing, i);
+        int failed = json_object_set(object, "text", json_array_get(translated, i)) != 0 ||
+                     json_object_set(object, "sentences", json_array_get(job->lists, i)) != 0;
+        array = result_append(array, failed ? NULL : json_incref(object));
     }
     json_decref(translated);
     *out = array;
@@ -226,6 +242,7 @@ static void free_job(void *user)
     struct job *job = user;
     v1_request_free(&job->request);
     json_decref(job->lists);
+    json_decref(job->missing);
     free(job->owners);
     free(job);
 }

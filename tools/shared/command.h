@@ -70,7 +70,7 @@ struct flags {
     int sample, no_sample, top_k, seed;
     double temperature, top_p, min_p, typical_p, epsilon, eta; /* NaN: not given */
     double max_length_factor;                                  /* NaN: not given */
-    const char *shortlist, *length_decay;
+    const char *shortlist, *glossary, *length_decay;
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
     int tokens, exact_tokens;
@@ -107,6 +107,7 @@ struct flags {
     /* bleu, wer */
     int words, lower_case;
     /* serve */
+    struct flag_values glossaries;
     const char *host, *cors, *keys, *access_log, *suggestions;
     int port, wyoming, grace, max_body, max_upload, metrics, allow_load;
     int libretranslate_text, needs_key, most_requests, most_characters, most_texts, most_queued, wait,
@@ -194,7 +195,7 @@ int print_all_kernel_times(const struct setup *setup, int status);
 void print_stage_times(const struct clf_stage_times *times);
 
 /* Sets flags->translate to the values of the model, overridden by flags. Returns -1 to continue, or an exit
- * status. flags_release() frees the ids in flags->translate.suppressed. */
+ * status. flags_release() frees the ids in flags->translate.suppressed and the glossary. */
 int flags_apply(struct flags *flags, const struct clf_model *model);
 void flags_release(struct flags *flags);
 

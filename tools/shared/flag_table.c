@@ -248,6 +248,8 @@ const struct flag flag_table[] = {
      "decoder layer whose cross-attention gives the alignments, counted from 1 (the second-to-last)"},
     {"replace-unknown", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(replace_unknown), NULL,
      "replace each unknown token with the source token with the highest cross-attention"},
+    {"glossary", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(glossary), "FILE",
+     "terms that translations must contain: lines of a source term, a tab and a target term (none)"},
     {"stream", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(stream), NULL,
      "print each translation word by word while it is generated; requires --beam 1"},
     {"target-prefix", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(target_prefix), "TEXT",
@@ -319,6 +321,9 @@ const struct flag flag_table[] = {
     {"access-log", 0, TAKES_SERVE, FLAG_TEXT, FIELD(access_log), "FILE",
      "append a line per request to FILE, which is reopened on SIGHUP; with --json, a JSON object "
      "(standard error, with --verbose)"},
+    {"glossary", 0, TAKES_SERVE, FLAG_LIST, FIELD(glossaries), "NAME=FILE",
+     "terms that translations must contain, for requests to /v1/translate that name the glossary; repeat the "
+     "flag for several (none)"},
     {"suggestions", 0, TAKES_SERVE, FLAG_TEXT, FIELD(suggestions), "FILE",
      "accept better translations from clients (POST /suggest), and append each to FILE as a line of JSON "
      "(none)"},

@@ -45,6 +45,21 @@ json_t *result_ids(const int32_t *ids, int count)
     return array;
 }
 
+int result_add_missing(json_t *object, const struct clf_translation *translation)
+{
+    json_t *array = json_object_get(object, "missing_terms");
+    int failed = 0;
+    if (array == NULL && translation->missing_count > 0) {
+        array = json_array();
+        failed = json_object_set_new(object, "missing_terms", array) != 0;
+    }
+    for (int i = 0; i < translation->missing_count && !failed; i++) {
+        const char *term = translation->missing_terms[i];
+        failed = json_array_append_new(array, result_text(term, strlen(term))) != 0;
+    }
+    return !failed;
+}
+
 json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int count)
 {
     json_t *array = json_array();
@@ -123,6 +138,7 @@ json_t *result_translation(const struct clf_model *model, const struct clf_trans
     if (!failed && sentences != NULL) {
         failed = json_object_set(object, "sentences", (json_t *)sentences) != 0;
     }
+    failed = failed || !result_add_missing(object, translation);
     if (failed) {
         json_decref(object);
         object = NULL;

@@ -15,6 +15,9 @@ json_t *result_number(double value);
 json_t *result_text(const char *text, size_t size);
 /* Appends the value and returns the array; NULL if out of memory, after freeing both. */
 json_t *result_append(json_t *array, json_t *value);
+/* Adds the terms that a translation lacks to the array "missing_terms" of an object, which has the array only
+ * if there are any. Returns 0 if out of memory. */
+int result_add_missing(json_t *object, const struct clf_translation *translation);
 json_t *result_ids(const int32_t *ids, int count);
 json_t *result_tokens(const struct clf_model *model, const int32_t *ids, int count);
 

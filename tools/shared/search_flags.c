@@ -218,11 +218,15 @@ int flags_apply(struct flags *flags, const struct clf_model *model)
     options->source_language = flags->source_language;
     options->target_language = flags->target_language;
     options->interrupted = signals_interrupted;
-    return apply_tokens(options, flags, model);
+    clf_status loaded =
+        flags->glossary != NULL ? clf_glossary_load(&options->glossary, flags->glossary) : CLF_OK;
+    return loaded == CLF_OK ? apply_tokens(options, flags, model) : report_failure(loaded);
 }
 
 void flags_release(struct flags *flags)
 {
     free((void *)flags->translate.suppressed);
+    clf_glossary_free(flags->translate.glossary);
     flags->translate.suppressed = NULL;
+    flags->translate.glossary = NULL;
 }

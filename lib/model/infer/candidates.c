@@ -24,7 +24,7 @@ static struct clf__tensor results_view(const struct clf__session *session, enum 
 int64_t clf__step_results(const struct clf__session_limits *limits)
 {
     int64_t k = limits->candidates;
-    return (2 * k + 4 + limits->ranges * (2 * k + 2)) * limits->cache_rows +
+    return (2 * k + 4 + limits->ranges * (2 * k + 2) + 4 * (int64_t)limits->picks) * limits->cache_rows +
            3 * (int64_t)limits->draws * limits->ranges;
 }
 
@@ -50,6 +50,11 @@ struct clf__step_results clf__session_results(const struct clf__session *session
     results.draw_values = take_results(&results, session, CLF__F32, step->draw_count, each);
     results.draw_ids = take_results(&results, session, CLF__I32, step->draw_count, each);
     results.draw_logits = take_results(&results, session, CLF__F32, step->draw_count, each);
+    results.pick_values = take_results(&results, session, CLF__F32, rows, step->picks_each);
+    int read = results.count;
+    results.pick_ids = take_results(&results, session, CLF__I32, rows, step->picks_each);
+    results.pick_statistics = take_results(&results, session, CLF__F32, rows, 2 * step->picks_each);
+    results.count = read;
     return results;
 }
 
@@ -109,6 +114,7 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
             assert(session->limits.logits);
             CLF__TRY(clf__tensor_read(logits, step->logits + (size_t)first * (size_t)logits.columns));
         }
+        CLF__TRY(clf__session_pick_logits(results, step, views, logits, first));
         CLF__TRY(look_at_ranges(results, views, logits, first, 0, before, step->candidates));
         CLF__TRY(clf__top_k_forward(
             clf__tensor_rows(results->values, first, count), clf__tensor_rows(results->ids, first, count),
@@ -123,7 +129,7 @@ static clf_status keep_logits(struct clf__session *session, struct clf__step *st
 static int keeps(const struct clf__step *step, int row)
 {
     return step->ranges_each > 0 ||
-           (step->wants_logits && (step->keeps_logits == NULL || step->keeps_logits[row]));
+           (step->keeps_logits != NULL ? step->keeps_logits[row] : step->wants_logits);
 }
 
 /* Finds the candidates of all rows. Keeping logits changes the order of sums, so this is decided for each
@@ -157,8 +163,7 @@ clf_status clf__session_find_candidates(struct clf__session *session, struct clf
     struct clf__step_results results = clf__session_results(session, step);
     struct clf__projection projection = clf__session_projection(session);
     return session->shortlists.weight.buffer != NULL
-               ? clf__shortlists_top_k(results.values, results.ids, results.statistics, session,
-                                       &views->shortlisted, &projection, step)
+               ? clf__shortlists_top_k(&results, session, views, &projection, step)
                : find_candidates(session, step, views, &results);
 }
 
@@ -182,7 +187,8 @@ void clf__session_copy_results(const struct clf__session *session, struct clf__s
     host = copy_results(step->range_statistics, host, rows * step->ranges_each * 2);
     host = copy_results(step->draw_values, host, step->draw_count * step->ranges_each);
     host = copy_results(step->draw_ids, host, step->draw_count * step->ranges_each);
-    copy_results(step->draw_logits, host, step->draw_count * step->ranges_each);
+    host = copy_results(step->draw_logits, host, step->draw_count * step->ranges_each);
+    copy_results(step->pick_values, host, rows * step->picks_each);
     if (session->shortlists.weight.buffer != NULL) {
         clf__shortlists_name(session, step);
     }

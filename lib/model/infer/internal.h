@@ -48,6 +48,7 @@ struct clf__step_views {
     struct clf__tensor previous_scores; /* (1, previous rows), with choices */
     struct clf__tensor ranges;          /* (rows, 2 M) */
     struct clf__tensor draws;           /* (draws, CLF__DRAW_WORDS) */
+    struct clf__tensor picks;           /* (rows, 2 picks): each a range of one column of the logits */
     struct clf__sequence_ranges cross;
     double pairs; /* self-attention: total number of positions attended to */
     struct clf__shortlisted_rows shortlisted;
@@ -133,7 +134,9 @@ struct clf__step_results {
     struct clf__tensor values, ids, statistics;
     struct clf__tensor range_values, range_ids, range_statistics; /* with ranges_each times the columns */
     struct clf__tensor draw_values, draw_ids, draw_logits;
-    int count; /* total number of values */
+    struct clf__tensor pick_values;
+    int count;                                    /* total number of values */
+    struct clf__tensor pick_ids, pick_statistics; /* after these values; the host does not read them */
 };
 struct clf__step_results clf__session_results(const struct clf__session *session,
                                               const struct clf__step *step);
@@ -143,6 +146,10 @@ int64_t clf__step_results(const struct clf__session_limits *limits);
  * reads them. */
 clf_status clf__session_find_candidates(struct clf__session *session, struct clf__step *step,
                                         const struct clf__step_views *views);
+/* picks.c: enqueues the picks of rows from `first_row` on, from their logits before bans. */
+clf_status clf__session_pick_logits(const struct clf__step_results *results, const struct clf__step *step,
+                                    const struct clf__step_views *views, struct clf__tensor logits,
+                                    int first_row);
 /* Copies results to the step. */
 void clf__session_copy_results(const struct clf__session *session, struct clf__step *step, const float *host);
 
@@ -157,10 +164,11 @@ void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__s
                                const struct clf__step *step);
 /* clf__projection_top_k() for shortlists. ids are positions in the shortlists until clf__shortlists_name()
  * converts them. */
-clf_status clf__shortlists_top_k(struct clf__tensor values, struct clf__tensor ids,
-                                 struct clf__tensor statistics, const struct clf__session *session,
-                                 const struct clf__shortlisted_rows *rows,
+clf_status clf__shortlists_top_k(const struct clf__step_results *results, const struct clf__session *session,
+                                 const struct clf__step_views *views,
                                  const struct clf__projection *projection, struct clf__step *step);
+/* Returns the position of an id in the shortlist of a slot, or -1. */
+int clf__shortlists_find(const struct clf__session *session, int slot, int32_t id);
 void clf__shortlists_name(const struct clf__session *session, struct clf__step *step);
 
 /* Where to store attention maps: layer i at self + i * self_stride and cross + i * cross_stride. */

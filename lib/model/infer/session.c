@@ -190,12 +190,14 @@ static clf_status reserve_decoder(struct clf__session *session)
     }
     struct clf__projection projection = clf__session_projection(session);
     CLF__TRY(clf__projection_scratch_reserve(&session->projection, arena, &projection, rows,
-                                             limits->candidates, limits->logits || limits->ranges > 0));
+                                             limits->candidates,
+                                             limits->logits || limits->ranges > 0 || limits->picks > 0));
     int64_t sources = limits->sources;
     CLF__TRY(clf__shortlists_reserve(session));
     int64_t step =
         8 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__shortlists_upload(limits);
-    step += 2 * (int64_t)limits->cache_rows * limits->ranges + CLF__DRAW_WORDS * (int64_t)limits->draws;
+    step += 2 * (int64_t)limits->cache_rows * (limits->ranges + (int64_t)limits->picks) +
+            CLF__DRAW_WORDS * (int64_t)limits->draws;
     int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
     step += limits->pipelined ? limits->cache_rows + CLF__CHOICE_WORDS * sources : 0;
     int64_t count = clf__max_int64(clf__max_int64(step, force), clf__prefill_upload(limits));

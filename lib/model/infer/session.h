@@ -21,6 +21,7 @@ struct clf__session_limits {
     int banned;        /* maximum total banned ids of a step */
     int ranges;        /* ranges of ids per row of a step; 0: none; cannot be combined with shortlists */
     int draws;         /* sampled tokens per step, with ranges; 0: none */
+    int picks;         /* ids per row whose logits a step wants; 0: none */
     int target_tokens; /* maximum total tokens of given targets; 0: no given targets */
     int target_length; /* maximum tokens of a given target */
     int maps;          /* 1: attention maps are requested */

@@ -118,6 +118,12 @@ static int find(const int32_t *ids, int count, int32_t id)
     return low < count && ids[low] == id ? low : -1;
 }
 
+int clf__shortlists_find(const struct clf__session *session, int slot, int32_t id)
+{
+    const struct clf__shortlists *shortlists = &session->shortlists;
+    return find(shortlists->host_ids + place_of(session, slot), shortlists->counts[slot], id);
+}
+
 void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__session *session,
                                const struct clf__step *step)
 {
@@ -169,24 +175,25 @@ static clf_status spread_logits(struct clf__step *step, const struct clf__sessio
     return status;
 }
 
-clf_status clf__shortlists_top_k(struct clf__tensor values, struct clf__tensor ids,
-                                 struct clf__tensor statistics, const struct clf__session *session,
-                                 const struct clf__shortlisted_rows *rows,
+clf_status clf__shortlists_top_k(const struct clf__step_results *results, const struct clf__session *session,
+                                 const struct clf__step_views *views,
                                  const struct clf__projection *projection, struct clf__step *step)
 {
     const struct clf__shortlists *shortlists = &session->shortlists;
+    const struct clf__shortlisted_rows *rows = &views->shortlisted;
     int at_once = shortlists->logits.columns / rows->most;
-    for (int first = 0; first < values.rows; first += at_once) {
-        int count = clf__min_int(at_once, values.rows - first);
+    for (int first = 0; first < step->rows; first += at_once) {
+        int count = clf__min_int(at_once, step->rows - first);
         struct clf__tensor logits = clf__tensor_packed(shortlists->logits, count, rows->most);
         CLF__TRY(clf__shortlist_logits(logits, clf__tensor_rows(session->workspace.x, first, count),
                                        shortlists->weight, projection->bias, projection->scale,
                                        shortlists->ids, clf__tensor_columns(rows->starts, first, count),
                                        clf__tensor_columns(rows->counts, first, count)));
         CLF__TRY(step->wants_logits ? spread_logits(step, session, logits, first) : CLF_OK);
+        CLF__TRY(clf__session_pick_logits(results, step, views, logits, first));
         CLF__TRY(clf__top_k_forward(
-            clf__tensor_rows(values, first, count), clf__tensor_rows(ids, first, count),
-            clf__tensor_rows(statistics, first, count), logits, rows->banned,
+            clf__tensor_rows(results->values, first, count), clf__tensor_rows(results->ids, first, count),
+            clf__tensor_rows(results->statistics, first, count), logits, rows->banned,
             clf__tensor_columns(rows->banned_offsets, first, count + 1), step->both_statistics));
     }
     return CLF_OK;

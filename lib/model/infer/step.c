@@ -53,6 +53,26 @@ static struct clf__tensor take_table(struct clf__upload *upload, const void *tab
     return clf__tensor_packed(view, rows, columns);
 }
 
+/* Uploads the picks of a step, as ranges of one column. */
+static struct clf__tensor take_picks(struct clf__session *session, const struct clf__step *step)
+{
+    int each = step->picks_each, count = step->rows * each;
+    int32_t *staged;
+    if (count == 0) {
+        return CLF__NO_TENSOR;
+    }
+    struct clf__tensor view = clf__upload_take(&session->target, 2 * count, &staged);
+    for (int i = 0; i < count; i++) {
+        int32_t column = step->picks[i];
+        if (column >= 0 && session->shortlists.weight.buffer != NULL) {
+            column = clf__shortlists_find(session, step->slots[i / each], column);
+        }
+        staged[2 * i] = column >= 0 ? column : 0;
+        staged[2 * i + 1] = column + 1;
+    }
+    return clf__tensor_packed(view, step->rows, 2 * each);
+}
+
 /* Returns 1 if a token of the step is a candidate of the previous step. */
 static int has_token_rows(const struct clf__step *step)
 {
@@ -88,6 +108,7 @@ static clf_status upload_step(struct clf__session *session, struct clf__step_vie
     views->cross = clf__upload_take_ranges(upload, session->occupied_count, &ranges);
     views->ranges = take_table(upload, step->ranges, rows, 2 * step->ranges_each);
     views->draws = take_table(upload, step->draws, step->draw_count, CLF__DRAW_WORDS);
+    views->picks = take_picks(session, step);
     views->token_rows = has_token_rows(step) ? take_table(upload, step->token_rows, 1, rows) : CLF__NO_TENSOR;
     views->choices = take_table(upload, step->choices, step->choice_count, CLF__CHOICE_WORDS);
     views->previous_scores =
@@ -333,6 +354,7 @@ static clf_status enqueue(struct clf__session *session, struct clf__step *step)
     assert(step->ranges_each <= session->limits.ranges && step->ranges_before <= step->ranges_each);
     assert(step->ranges_each == 0 || session->shortlists.weight.buffer == NULL);
     assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
+    assert(step->picks_each <= session->limits.picks);
     assert(session->queued_count <= session->limits.pipelined);
     assert(step->choice_count == 0 || step->previous_rows == session->previous_rows);
     struct clf__queued_step *queued = &session->queued[session->queued_count];

@@ -9,7 +9,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Sequence, Tuple, Union
 
 from . import _c
-from ._library import check, choose, encode, lib
+from ._library import PathLike, check, choose, encode, encode_path, lib
 from .errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class TranslateOptions(TypedDict, total=False):
 
     Tokens, as text or id: forced_first, forced_last (None: none), suppress (tokens that are never generated). Also
     no_repeat_ngram_size and encoder_no_repeat_ngram_size (tokens; 0: off), repetition_penalty and
-    encoder_repetition_penalty (factors; 1: off), shortlist (path of a lexical shortlist, or "none").
+    encoder_repetition_penalty (factors; 1: off), shortlist (path of a lexical shortlist, or "none"), glossary (path of
+    a file of terms that translations must contain: a source term, a tab and a target term per line).
 
     Sampling: sample, and with it seed, temperature (above 0), top_k (tokens; 0: all), top_p, min_p, typical_p, epsilon and
     eta (probabilities from 0 to 1).
@@ -72,6 +73,7 @@ class TranslateOptions(TypedDict, total=False):
     length_decay: Tuple[int, float]
     renormalize: bool
     shortlist: str
+    glossary: Union[PathLike, None]
     sample: bool
     seed: int
     temperature: float
@@ -215,6 +217,17 @@ def token_id(model: int, name: str, token: Any) -> int:
     return found
 
 
+class Glossary:
+    """A loaded glossary, which translators keep until they are freed."""
+
+    def __init__(self, path: PathLike) -> None:
+        self.handle = ctypes.c_void_p()
+        check(lib.clf_glossary_load(ctypes.byref(self.handle), encode_path(path, "glossary")), path)
+
+    def __del__(self) -> None:
+        lib.clf_glossary_free(self.handle)
+
+
 def translate_options(model: int, options: Mapping[str, Any]) -> _c.clf_translate_options:
     """Returns the model's options with these changes."""
     refuse_unknown(options, TranslateOptions, "translate")
@@ -236,6 +249,9 @@ def translate_options(model: int, options: Mapping[str, Any]) -> _c.clf_translat
             start, factor = value
             struct.length_decay_start = convert(struct, "length_decay_start", name, start)
             struct.length_decay_factor = convert(struct, "length_decay_factor", name, factor)
+        elif name == "glossary":
+            struct.loaded_glossary = Glossary(value) if value is not None else None
+            struct.glossary = struct.loaded_glossary.handle if value is not None else None
         elif name not in ("task", "alignments", "alignment_layer"):
             field = RENAMED.get(name, name)
             setattr(struct, field, convert(struct, field, name, value))

@@ -43,12 +43,14 @@ class Translation:
     problem: why the line has no translation, or None.
     cut_from: tokens or frames of the line before truncation to the model's limit; 0: not truncated.
     source_count: tokens or frames that were encoded.
+    missing_terms: target terms of the glossary that the best translation lacks.
     """
 
     hypotheses: Tuple[Hypothesis, ...]
     problem: Optional[Error]
     cut_from: int
     source_count: int
+    missing_terms: Tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -95,7 +97,8 @@ def problem_of(found: Any) -> Optional[Error]:
 
 def translation_of(model: int, found: _c.clf_translation) -> Translation:
     hypotheses = tuple(hypothesis_of(model, found.hypotheses[i]) for i in range(found.count))
-    return Translation(hypotheses, problem_of(found), found.cut_from, found.source_count)
+    missing = tuple(text(found.missing_terms[i]) for i in range(found.missing_count))
+    return Translation(hypotheses, problem_of(found), found.cut_from, found.source_count, missing)
 
 
 def score_of(model: int, found: _c.clf_score) -> Score:
@@ -107,7 +110,7 @@ def score_of(model: int, found: _c.clf_score) -> Score:
 
 
 def warn(results: "List[Any]", first: int, level: int) -> None:
-    """Warns about lines that have a problem or were truncated; `first` is the index of the first line."""
+    """Warns about lines that have a problem, were truncated or lack terms; `first` is the index of the first line."""
     for i, result in enumerate(results, first):
         if result.problem is not None:
             warnings.warn(f"line {i}: {result.problem}", LineWarning, stacklevel=level + 1)
@@ -118,3 +121,6 @@ def warn(results: "List[Any]", first: int, level: int) -> None:
                 LineWarning,
                 stacklevel=level + 1,
             )
+        elif getattr(result, "missing_terms", ()):
+            terms = ", ".join(result.missing_terms)
+            warnings.warn(f"line {i}: its translation lacks terms of the glossary: {terms}", LineWarning, stacklevel=level + 1)
