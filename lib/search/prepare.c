@@ -41,7 +41,7 @@ static void list_ids(struct clf__search *search, const struct draft *draft,
     int32_t offset = draft->tables->banned_offsets[row];
     struct clf__id_list banned = {.ids = draft->tables->banned + offset};
     struct clf__id_list changed = {.ids = search->changed + (size_t)row * (size_t)search->limits.changed};
-    if (!is_forced) {
+    if (!is_forced || source->options->keeps_logits) {
         clf__bans_write(&banned, source, beam);
         clf__penalties_list(&changed, search->listed, &banned, source, beam);
     }
@@ -97,9 +97,9 @@ static struct clf__step_place add_source(struct clf__search *search, const struc
     step->wants_logits |= clf__wants_logits(options);
     step->wants_attention |= clf__wants_attention(options);
     /* A forced token needs no output of the model, but later tokens need its cache, and coverage needs its
-     * attention. */
+     * attention. Logits are kept for forced tokens, too. */
     int last = generated == source->max_length - 1 || (forced >= 0 && clf__is_end(options, forced));
-    if (forced < 0 || !last || clf__wants_attention(options)) {
+    if (forced < 0 || !last || clf__wants_attention(options) || options->keeps_logits) {
         add_rows(search, draft, slot, hypotheses, forced >= 0);
     }
     return (struct clf__step_place){
