@@ -73,6 +73,20 @@ struct clf_sentence {
 
 struct clf_translation; /* below */
 
+/* A token of a growing translation; valid during the callback. */
+struct clf_generated_token {
+    size_t size; /* size of this struct in the library, see clformer.h */
+    int step;    /* index of the token in the translation, from 0; tokens of a target prefix count */
+    int32_t id;
+    double log_probability; /* natural logarithm; 0 for a token of a target prefix. Banned tokens have
+                               probability 0 */
+    int is_last;            /* 1: the end token, or the last token at the maximum length */
+    /* (logit_count) with wants_logits: the logits from which the token was chosen, with penalties; banned
+     * tokens have -FLT_MAX. NULL without it. */
+    const float *logits;
+    int logit_count;
+};
+
 /* Translation options; start from clf_translate_options_init(), which uses the model's own values.
  * include/clformer/README.md explains the fields in detail. */
 struct clf_translate_options {
@@ -151,6 +165,11 @@ struct clf_translate_options {
     /* Called with each new part of the translation of lines[line]: `size` bytes of whole words or characters.
      * The concatenated parts are the translation. Requires beam 1, n_best 1 and no split_sentences. */
     void (*streamed)(int line, const char *text, size_t size, void *payload);
+    /* Called with each token of the translation of lines[line], in order, including tokens of a target prefix
+     * and the end token; non-zero ends the translation with this token. The device continues during the call;
+     * tokens that it generates meanwhile are discarded. Requires beam 1, n_best 1, and no split_sentences,
+     * alternatives or coverage_penalty. */
+    int (*generated)(int line, const struct clf_generated_token *token, void *payload);
     /* Called once for each line of clf_translate(), in order, as soon as the line and all lines before it are
      * finished. `translation` is the result of lines[line]. If the call fails, the remaining lines are not
      * reported. */
@@ -163,7 +182,7 @@ struct clf_translate_options {
 
     /* ---- Several calls at a time ---- */
     clf_priority priority;
-    int reserved;
+    int wants_logits; /* 1: `generated`, which is required, receives logits */
 };
 
 /** Sets the first `size` bytes of options to the model's own values. If model is NULL, sets zeros, which

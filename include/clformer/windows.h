@@ -106,7 +106,9 @@ struct clf_window_options {
     int suppressed_count, suppressed_first_count;
     int wants_no_speech; /* 1: computes the probability of no speech; 0, the default: the probability is
                             reported as 0 */
-    int reserved;        /* 0 */
+    int wants_logits; /* 1: clf_window_text.logits is filled, which decodes each text again; 0, the default:
+                       * not
+                       */
 };
 
 /** Sets the first `size` bytes of options to the defaults. */
@@ -126,6 +128,11 @@ struct clf_window_text {
     double log_probability; /* sum of natural log-probabilities including the end token; banned tokens have
                                probability 0, and tokens of the prompt add 0 */
     double score;           /* log_probability / length^length_penalty */
+    /* With wants_logits: (logit_count, vocabulary) logits from which each token of the text and the end token
+     * were chosen, with the repetition penalty; tokens that are suppressed or break the rules for
+     * timestamps have -FLT_MAX. Otherwise NULL. */
+    float *logits;
+    int logit_count;
 };
 
 /* The result of a window. */

@@ -52,6 +52,7 @@ struct clf__capacity clf__capacity_join(const struct clf__capacity *a, const str
     search->changed = clf__max_int(search->changed, limits->changed);
     search->logits = clf__max_int(search->logits, limits->logits);
     search->picks = clf__max_int(search->picks, limits->picks);
+    search->kept = clf__max_int(search->kept, limits->kept);
     search->places = clf__max_int(search->places, limits->places);
     joined.candidates = clf__max_int(joined.candidates, a->candidates);
     joined.shortlist_base = clf__max_int(joined.shortlist_base, a->shortlist_base);
@@ -65,7 +66,7 @@ int clf__capacity_covers(const struct clf__capacity *capacity, const struct clf_
     const struct clf__search_limits *has = &capacity->search, *needs = &needed->search;
     return has->beams >= needs->beams && has->ends >= needs->ends && has->max_length >= needs->max_length &&
            has->banned >= needs->banned && has->changed >= needs->changed && has->logits >= needs->logits &&
-           has->picks >= needs->picks && has->places >= needs->places &&
+           has->picks >= needs->picks && has->kept >= needs->kept && has->places >= needs->places &&
            capacity->candidates >= needed->candidates && capacity->shortlist_base >= needed->shortlist_base &&
            capacity->shortlist_each >= needed->shortlist_each &&
            has_shortlists(capacity) == has_shortlists(needed) &&

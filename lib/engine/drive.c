@@ -339,6 +339,7 @@ static clf_status work(struct clf_engine *engine, struct clf__lane *lane, const 
     }
     CLF__TRY(clf__lane_step(lane));
     CLF__TRY(stream_lines(lane));
+    CLF__TRY(clf__tokens_emit(lane));
     CLF__TRY(finish_lines(engine, lane));
     clf__lane_rest(lane);
     return CLF_OK;
@@ -517,6 +518,7 @@ void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct c
         }
         await_lines(engine, lane);
         drop_cancelled(lane);
+        clf__tokens_stop(lane);
         struct turn turn = choose(engine, lane);
         is_ready = turn.unserved != NULL; /* the next turn admits the line */
         if (count_units(&turn) > 0 || turn.task != NULL || turn.unserved != NULL ||

@@ -121,7 +121,7 @@ struct clf__job {
     int is_asking;  /* its hooks are called, so that its thread cannot run a lane */
     int is_retired; /* was removed from the engine */
     struct clf__failure failure;
-    struct clf__part_text *parts, *last_part; /* streamed text that the waiting thread has not passed on */
+    struct clf__part *parts, *last_part; /* text and tokens that the waiting thread has not passed on */
     struct clf__job *next_news;
     int has_news; /* is in the list of the service thread */
 };

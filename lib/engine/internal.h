@@ -4,12 +4,14 @@
 
 #include "engine/engine.h"
 
-/* Streamed text of a line. */
-struct clf__part_text {
-    struct clf__part_text *next;
-    char *text;
-    size_t size;
+/* A part of a growing translation for a hook: streamed text or a token. */
+struct clf__part {
+    struct clf__part *next;
     int line;
+    char *text; /* NULL: a token */
+    size_t size;
+    struct clf_generated_token token; /* `logits` owned */
+    double sum;                       /* of the log-probabilities up to the token */
 };
 
 static inline int clf__job_is_over(const struct clf__job *job)
@@ -80,8 +82,13 @@ void clf__job_drop_parts(struct clf__job *job);
 /* Streams the part of a growing or finished text that can no longer change and was not streamed before;
  * without holding the lock. */
 clf_status clf__unit_stream(struct clf__unit *unit, const char *text, int is_whole);
-/* Hands a part of text to the thread that waits for the job, without holding the lock. */
-void clf__job_stream(struct clf__job *job, struct clf__part_text *part);
+/* Hands a part to the thread that waits for the job, without holding the lock. */
+void clf__job_stream(struct clf__job *job, struct clf__part *part);
+
+/* Hands the tokens of the last step of a lane to the hooks, without holding the lock. */
+clf_status clf__tokens_emit(struct clf__lane *lane);
+/* Ends the searches of lines whose hook has ended the translation. */
+void clf__tokens_stop(struct clf__lane *lane);
 
 /* Initialises a condition variable whose timeouts use the monotonic clock. */
 void clf__condition_init(pthread_cond_t *condition);

@@ -143,6 +143,22 @@ static clf_status check_source_rules(const struct clf__settings *settings)
     return CLF_OK;
 }
 
+static clf_status check_generated(const struct clf_translate_options *options)
+{
+    if (options->wants_logits && options->generated == NULL) {
+        return clf__fail(CLF_BAD_ARGUMENT, "wants_logits: requires the hook `generated`; set it");
+    }
+    const char *problem = options->generated == NULL         ? NULL
+                          : options->beam != 1               ? "beam 1"
+                          : options->n_best != 1             ? "n_best 1"
+                          : options->alternatives > 0        ? "no alternatives"
+                          : options->split_sentences         ? "no sentence splitting"
+                          : options->replace_unknown         ? "no replacement of unknown tokens"
+                          : options->coverage_penalty != 0.0 ? "no coverage penalty"
+                                                             : NULL;
+    return problem == NULL ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "a hook for tokens requires %s", problem);
+}
+
 clf_status clf__settings_check(const struct clf__settings *settings)
 {
     const struct clf_translate_options *options = &settings->options;
@@ -178,6 +194,7 @@ clf_status clf__settings_check(const struct clf__settings *settings)
     }
     CLF__TRY(check_alternatives(options));
     CLF__TRY(check_glossary(settings));
+    CLF__TRY(check_generated(options));
     if (options->exact_tokens && !options->subwords) {
         return clf__fail(CLF_BAD_ARGUMENT, "exact tokens require lines of tokens; set subwords (--tokens)");
     }

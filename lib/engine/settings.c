@@ -79,6 +79,7 @@ static clf_status choose_search(struct clf__settings *settings)
     search->groups = options->beam_groups;
     search->diversity_penalty = (float)options->diversity_penalty;
     search->coverage_penalty = options->coverage_penalty;
+    search->keeps_logits = options->wants_logits != 0;
     search->memory_limit = count_memory(settings->model);
     search->max_length_factor = options->max_length_factor;
     search->decay_start = options->length_decay_start;

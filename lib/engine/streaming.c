@@ -44,7 +44,7 @@ static size_t common_size(const char *a, const char *b, size_t most)
 /* Gives text to the thread that waits for the line's job. */
 static clf_status emit(const struct clf__unit *unit, const char *text, size_t size)
 {
-    struct clf__part_text *part;
+    struct clf__part *part;
     CLF__TRY(clf__allocate(&part, 1, sizeof *part));
     clf_status status = clf__copy_bytes(&part->text, text, size);
     if (status != CLF_OK) {

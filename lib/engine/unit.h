@@ -24,6 +24,16 @@ struct clf__streamed {
     size_t size;
 };
 
+/* The tokens of a line that were given to the hook `generated`. */
+struct clf__emitted {
+    int count;
+    double sum; /* of their log-probabilities */
+    /* Guarded by the engine's lock, with the same meaning: the tokens of a translation that the hook has
+     * ended; kept 0: it has not. */
+    int kept;
+    double kept_sum;
+};
+
 /* A unit that has returned waits for its job's `returned`. */
 enum clf__unit_state { CLF__UNIT_WAITS, CLF__UNIT_HELD, CLF__UNIT_RETURNED, CLF__UNIT_DONE };
 
@@ -50,6 +60,7 @@ struct clf__unit {
     struct clf__search_options search; /* options for this line */
     struct clf_translation *result;
     struct clf__streamed streamed;
+    struct clf__emitted emitted;
 };
 
 #endif

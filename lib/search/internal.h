@@ -121,6 +121,7 @@ struct clf__search {
     float *scores;               /* (limits.changed) scores after penalties */
     struct clf__choice *choices; /* (V) if limits.logits is set */
     float *largest;              /* (V) if limits.logits is set */
+    float *kept;                 /* (slots, V) if limits.kept is set: the logits of the last step */
 };
 
 static inline int clf__is_running(const struct clf__search_source *source)

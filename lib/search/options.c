@@ -18,6 +18,10 @@ static clf_status check_sizes(const struct clf__search_options *options)
                          "n-best: %d is out of range; use 1 to the beam size, %d, or increase the beam size",
                          options->n_best, options->beams);
     }
+    if (options->keeps_logits && (options->beams != 1 || options->n_best != 1)) {
+        return clf__fail(CLF_BAD_ARGUMENT, "logits require beam 1 (currently %d) and n_best 1 (currently %d)",
+                         options->beams, options->n_best);
+    }
     if (options->max_length < 1) {
         return clf__fail(CLF_BAD_ARGUMENT, "maximum length: %d is out of range; use 1 or more",
                          options->max_length);
@@ -169,7 +173,7 @@ int clf__counts_banned(const struct clf__search_options *options)
 int clf__wants_logits(const struct clf__search_options *options)
 {
     /* Beam groups with renormalisation sum the probabilities left after bans and penalties. */
-    return options->sampling.is_on || clf__penalties_limit(options) > 0 ||
+    return options->sampling.is_on || options->keeps_logits || clf__penalties_limit(options) > 0 ||
            (clf__is_diverse(options) && options->renormalize);
 }
 
@@ -201,6 +205,7 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
         .changed = (int)clf__penalties_limit(options),
         .logits = clf__wants_logits(options),
         .picks = options->constraints != NULL ? 2 * options->constraints->form_count : 0,
+        .kept = options->keeps_logits,
         .places = clf__coverage_places(options)};
 }
 
@@ -222,8 +227,8 @@ clf_status clf__search_check_room(const struct clf__search_limits *limits,
     struct clf__search_limits wanted = clf__search_limits_for(options, 1);
     if (wanted.beams > limits->beams || wanted.max_length > limits->max_length ||
         wanted.ends > limits->ends || wanted.banned > limits->banned || wanted.changed > limits->changed ||
-        wanted.logits > limits->logits || wanted.picks > limits->picks || wanted.places > limits->places ||
-        wanted.vocabulary != limits->vocabulary) {
+        wanted.logits > limits->logits || wanted.picks > limits->picks || wanted.kept > limits->kept ||
+        wanted.places > limits->places || wanted.vocabulary != limits->vocabulary) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "the search was created for %d beams, %d tokens, %d banned ids, a vocabulary of %d "
                          "and %d changed ids, too few for %d beams, %d tokens, %d banned ids, a vocabulary "

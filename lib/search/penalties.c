@@ -104,8 +104,7 @@ static size_t limit_repetition(const struct clf__search_options *options)
 static void list_repetition(struct clf__id_list *changed, const struct clf__search_source *source,
                             const struct clf__beam *beam)
 {
-    (void)source;
-    for (int i = 0; i <= beam->length; i++) {
+    for (int i = source->options->skips_start; i <= beam->length; i++) {
         clf__id_list_insert(changed, beam->ids[i]);
     }
 }

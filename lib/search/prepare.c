@@ -39,17 +39,18 @@ static struct draft begin_step(struct clf__step *step, const struct clf__step_ta
     return (struct draft){step, tables};
 }
 
-/* Lists the ids that begin or continue phrases in a row, except banned ones. */
+/* Lists the ids that begin or continue phrases in a row, except banned ones.
+ *
+ * @param constraints NULL: none. */
 static void list_picks(const struct clf__search *search, const struct draft *draft,
-                       const struct clf__search_source *source, int row, const struct clf__beam *beam,
+                       const struct clf__constraints *constraints, int row, const struct clf__beam *beam,
                        const struct clf__id_list *banned)
 {
     int limit = search->limits.picks, kept = 0;
     int32_t *picks = draft->tables->picks + (size_t)row * (size_t)limit;
-    int count =
-        source->options->constraints == NULL
-            ? 0
-            : clf__phrases_next(picks, &beam->phrases, source->options->constraints, beam->ids, beam->length);
+    int count = constraints == NULL
+                    ? 0
+                    : clf__phrases_next(picks, &beam->phrases, constraints, beam->ids, beam->length);
     for (int i = 0; i < count; i++) {
         if (clf__id_list_find(banned, picks[i]) < 0) {
             picks[kept++] = picks[i];
@@ -79,14 +80,11 @@ static void list_ids(struct clf__search *search, const struct draft *draft,
     int32_t offset = draft->tables->banned_offsets[row];
     struct clf__id_list banned = {.ids = draft->tables->banned + offset};
     struct clf__id_list changed = {.ids = search->changed + (size_t)row * (size_t)search->limits.changed};
-    if (is_forced) {
-        memset(draft->tables->picks + (size_t)row * (size_t)search->limits.picks, -1,
-               (size_t)search->limits.picks * sizeof(int32_t));
-    } else {
+    if (!is_forced || source->options->keeps_logits) {
         clf__bans_write(&banned, source, beam);
-        list_picks(search, draft, source, row, beam, &banned);
         clf__penalties_list(&changed, search->listed, &banned, source, beam);
     }
+    list_picks(search, draft, is_forced ? NULL : source->options->constraints, row, beam, &banned);
     for (int i = 0; i < changed.count; i++) {
         clf__id_list_insert(&banned, changed.ids[i]);
     }
@@ -140,9 +138,9 @@ static struct clf__step_place add_source(struct clf__search *search, const struc
     step->wants_logits |= clf__wants_logits(options);
     step->wants_attention |= clf__wants_attention(options);
     /* A forced token needs no output of the model, but later tokens need its cache, and coverage needs its
-     * attention. */
+     * attention. Logits are kept for forced tokens, too. */
     int last = generated == source->max_length - 1 || (forced >= 0 && clf__is_end(options, forced));
-    if (forced < 0 || !last || clf__wants_attention(options)) {
+    if (forced < 0 || !last || clf__wants_attention(options) || options->keeps_logits) {
         add_rows(search, draft, slot, hypotheses, forced >= 0);
     }
     return (struct clf__step_place){

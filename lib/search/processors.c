@@ -99,13 +99,13 @@ static size_t limit_source_ngram(const struct clf__search_options *options)
 
 /* Bans each id that follows an occurrence of the beam's last n - 1 ids in `list`. */
 static void ban_seen(struct clf__id_list *banned, const int32_t *list, int count, int n,
-                     const struct clf__beam *beam)
+                     const struct clf__search_source *source, const struct clf__beam *beam)
 {
-    int before = n - 1, held = beam->length + 1; /* includes the start token */
+    int before = n - 1, held = beam->length + 1 - source->options->skips_start;
     if (n == 0 || before > held) {
         return;
     }
-    const int32_t *latest = beam->ids + held - before;
+    const int32_t *latest = beam->ids + beam->length + 1 - before;
     for (int i = 0; i + before < count; i++) {
         if (memcmp(list + i, latest, (size_t)before * sizeof *list) == 0) {
             clf__id_list_insert(banned, list[i + before]);
@@ -116,7 +116,9 @@ static void ban_seen(struct clf__id_list *banned, const int32_t *list, int count
 static void ban_ngram(struct clf__id_list *banned, const struct clf__search_source *source,
                       const struct clf__beam *beam)
 {
-    ban_seen(banned, beam->ids, beam->length + 1, source->options->no_repeat_ngram, beam);
+    int skipped = source->options->skips_start;
+    ban_seen(banned, beam->ids + skipped, beam->length + 1 - skipped, source->options->no_repeat_ngram,
+             source, beam);
 }
 
 static int reads_ngram(const struct clf__search_options *options)
@@ -132,7 +134,8 @@ static int reads_source_ngram(const struct clf__search_options *options)
 static void ban_source_ngram(struct clf__id_list *banned, const struct clf__search_source *source,
                              const struct clf__beam *beam)
 {
-    ban_seen(banned, source->source_ids, source->source_count, source->options->source_no_repeat_ngram, beam);
+    ban_seen(banned, source->source_ids, source->source_count, source->options->source_no_repeat_ngram,
+             source, beam);
 }
 
 /* --- Bad words. --- */

@@ -1,6 +1,7 @@
 #include "search/search.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -70,6 +71,8 @@ static void lay_out_steps(struct clf__search *search, struct block *block)
     search->scores = take(block, changed, sizeof(float));
     search->choices = take(block, logits, sizeof *search->choices);
     search->largest = take(block, logits, sizeof *search->largest);
+    size_t kept = limits->kept ? (size_t)limits->vocabulary : 0;
+    search->kept = take(block, (size_t)limits->slots, kept * sizeof *search->kept);
 }
 
 /* Lays out three lists of `beams` hypotheses per slot, the ids and coverage of each hypothesis, and the bans.
@@ -234,6 +237,44 @@ const int32_t *clf__search_look(const struct clf__search *search, int slot, int 
     return source->running[0].ids + 1;
 }
 
+int clf__search_see(struct clf__hypothesis *out, int *is_done, const struct clf__search *search, int slot)
+{
+    const struct clf__search_source *source = &search->sources[slot];
+    if (source->options == NULL || source->is_not_finite) {
+        return 0;
+    }
+    const struct clf__beam *beam =
+        source->done && source->finished_count > 0 ? source->finished : source->running;
+    *is_done = source->done;
+    *out = (struct clf__hypothesis){.ids = beam->ids + 1,
+                                    .length = beam->length,
+                                    .score = beam->score,
+                                    .log_probability = beam->log_probability};
+    return 1;
+}
+
+const float *clf__search_logits(const struct clf__search *search, int slot)
+{
+    const struct clf__search_source *source = &search->sources[slot];
+    return source->options != NULL && source->options->keeps_logits
+               ? search->kept + (size_t)slot * (size_t)search->limits.vocabulary
+               : NULL;
+}
+
+void clf__search_stop(struct clf__search *search, int slot)
+{
+    struct clf__search_source *source = &search->sources[slot];
+    if (clf__is_running(source)) {
+        source->done = 1;
+    }
+}
+
+float clf__search_score(const struct clf__search_options *options, int length, double log_probability)
+{
+    int divides = options->divides_greedy && !options->sampling.is_on && length > clf__prompt_length(options);
+    return (float)log_probability / (divides ? clf__length_divisor(options, length) : 1.0f);
+}
+
 int clf__search_take(struct clf__search *search, struct clf__search_result *out)
 {
     for (int slot = 0; slot < search->limits.slots; slot++) {
@@ -277,12 +318,32 @@ static int is_finite(const struct clf__search *search, const struct clf__search_
     return 1;
 }
 
+/* Copies the logits of a source's only row, before sampling changes them. */
+static void keep_logits(const struct clf__search *search, const struct clf__search_source *source)
+{
+    const struct clf__step *step = &search->step;
+    size_t vocabulary = (size_t)search->limits.vocabulary, row = (size_t)source->first_row;
+    float *kept = search->kept + (size_t)(source - search->sources) * vocabulary;
+    const int32_t *changed = search->changed + row * (size_t)search->limits.changed;
+    memcpy(kept, step->logits + row * vocabulary, vocabulary * sizeof *kept);
+    for (int32_t i = step->banned_offsets[row]; i < step->banned_offsets[row + 1]; i++) {
+        kept[step->banned[i]] = -FLT_MAX;
+    }
+    int count = clf__penalties_score(search, source, source->first_row, source->running);
+    for (int i = 0; i < count; i++) {
+        kept[changed[i]] = search->scores[i];
+    }
+}
+
 static void advance(const struct clf__search *search, struct clf__search_source *source)
 {
     const struct clf__search_options *options = source->options;
     if (!is_finite(search, source)) {
         source->done = source->is_not_finite = 1;
         return;
+    }
+    if (options->keeps_logits) {
+        keep_logits(search, source);
     }
     if (!options->sampling.is_on && clf__penalties_limit(options) > 0) {
         apply_penalties(search, source);

@@ -69,6 +69,21 @@ void clf__search_advance(struct clf__search *search);
  * search and valid until the next call. NULL if the slot is free or its source is finished. */
 const int32_t *clf__search_look(const struct clf__search *search, int slot, int *tag, int *count);
 
+/* Describes the hypothesis of a source with one beam and n_best 1, also if the source is finished and its
+ * result was not taken. Returns 0 if the slot is free or its source failed. */
+int clf__search_see(struct clf__hypothesis *out, int *is_done, const struct clf__search *search, int slot);
+
+/* Returns the (vocabulary) logits from which the last token of a source was chosen, with penalties; banned
+ * ids have -FLT_MAX. NULL if they were not kept. Owned by the search and valid until the next step. */
+const float *clf__search_logits(const struct clf__search *search, int slot);
+
+/* Ends the source in a slot with its running hypotheses, between two steps. */
+void clf__search_stop(struct clf__search *search, int slot);
+
+/* Returns the score of a hypothesis of greedy search or of a sample that has these tokens, without the
+ * coverage penalty. */
+float clf__search_score(const struct clf__search_options *options, int length, double log_probability);
+
 /* Returns 1 and the result of the first slot with a finished source, and frees the slot; 0 if there is none.
  */
 int clf__search_take(struct clf__search *search, struct clf__search_result *out);

@@ -92,8 +92,12 @@ struct clf__search_options {
     const int32_t *begin_suppressed; /* ids not allowed as the first token after the prefix */
     int begin_suppressed_count;
     int no_repeat_ngram;        /* no n-gram of this size occurs twice, including the start token; 0: off */
+    int skips_start;            /* 1: n-grams and the repetition penalty do not include the start token, as in
+                                   CTranslate2 */
     int source_no_repeat_ngram; /* no source n-gram of this size occurs; 0: off */
     int source_limit;           /* maximum number of source ids, if any option reads them */
+    int keeps_logits; /* 1: clf__search_logits() returns the logits of each step; beams and n_best must be 1
+                       */
     /* As in transformers: s * p for a negative score s, s / p for others. s is a logit in greedy search and a
      * log-probability in beam search. 1: off. */
     float repetition_penalty;        /* p for generated ids and the start token */
@@ -287,6 +291,7 @@ struct clf__search_limits {
     int changed;    /* maximum ids per row whose scores penalties change */
     int logits;     /* 1: logits may be requested */
     int picks;      /* maximum number of ids per row whose logits are wanted */
+    int kept;       /* 1: logits may be kept */
     int places;     /* source positions for which attention may be requested; 0: never */
     int ahead;      /* 1: steps may be prepared ahead */
 };

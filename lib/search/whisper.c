@@ -187,11 +187,13 @@ void clf__whisper_begin(struct clf__whisper *whisper, const struct clf__whisper_
                         const int32_t *prompt, int count, int slot)
 {
     assert(count >= 1 && count <= whisper->limits.positions && slot < whisper->limits.slots);
-    assert(rules->suppressed_first_count <= whisper->limits.banned && rules->prefix_count <= count);
+    assert(rules->suppressed_first_count <= whisper->limits.banned);
+    assert(rules->forced != NULL || rules->prefix_count <= count);
     assert(whisper->limits.logits > 0 || !clf__whisper_reads_logits(rules));
     struct clf__whisper_window *search = &whisper->searches[slot];
     int is_drawn = rules->temperature > 0;
-    int given = clf__min_int(rules->prefix_count, clf__max_int(rules->most_tokens, 0));
+    int given =
+        rules->forced != NULL ? 0 : clf__min_int(rules->prefix_count, clf__max_int(rules->most_tokens, 0));
     int wanted = is_drawn ? rules->samples : count_wanted(rules);
     assert(is_drawn ? rules->samples <= whisper->limits.samples : rules->beams <= whisper->limits.beams);
     assert(!is_drawn || wanted > 0);
@@ -201,14 +203,17 @@ void clf__whisper_begin(struct clf__whisper *whisper, const struct clf__whisper_
     search->fed = search->at = 0;
     search->running_count = 1;
     search->running[0].count = given;
-    memcpy(search->running[0].ids, prompt + count - rules->prefix_count, (size_t)given * sizeof *prompt);
+    if (given > 0) {
+        memcpy(search->running[0].ids, prompt + count - rules->prefix_count, (size_t)given * sizeof *prompt);
+    }
     search->running[0].sum = 0;
     search->running[0].parent = 0;
     search->running[0].sample = 0;
     search->finished_count = 0;
     search->wanted = wanted < 1 ? 1 : wanted;
     search->best_has_ended = 0;
-    search->is_over = rules->most_tokens <= rules->prefix_count;
+    search->is_over =
+        rules->most_tokens <= rules->prefix_count || (rules->forced != NULL && rules->forced_count == 0);
     search->is_not_finite = 0;
     search->no_speech = 0;
     assert(search->wanted <= whisper->limits.finished);
@@ -418,6 +423,9 @@ void clf__whisper_advance(struct clf__whisper *whisper)
         if (gives_candidates(search)) {
             if (clf__whisper_reads_logits(search->rules)) {
                 clf__whisper_rescore(whisper, search);
+            }
+            if (search->rules->logits != NULL) {
+                clf__whisper_keep_logits(whisper, search);
             }
             clf__whisper_extend(whisper, search);
             search->is_over = search->running_count == 0 || has_enough(search) || is_full(whisper, search);

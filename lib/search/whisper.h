@@ -50,6 +50,14 @@ struct clf__whisper_rules {
     int follows_ctranslate2;
     int wanted;          /* with follows_ctranslate2: number of results */
     uint64_t random_key; /* random key of the samples, which do not depend on other windows */
+    /* With one beam and temperature 0: the tokens after the prompt, instead of the best candidates. The
+     * first prefix_count of them are the prefix, which the prompt does not have then. The search ends after
+     * them; `most_tokens` has room for them. NULL: none. */
+    const int32_t *forced; /* (forced_count) */
+    int forced_count;
+    /* With `forced`: receives the logits at each of these tokens, with the penalty; ids that the rules do not
+     * allow have -FLT_MAX. */
+    float *logits; /* (forced_count, vocabulary) */
 };
 
 struct clf__whisper;
@@ -66,7 +74,8 @@ struct clf__whisper_limits {
     int finished;  /* finished hypotheses: at least beams, beams * patience, and samples; with
                       follows_ctranslate2, `beams` more */
     int banned;    /* maximum banned ids per row */
-    int logits;    /* vocabulary, if rules have a repetition penalty or top_k; 0: no rules need logits */
+    int logits;    /* vocabulary, if rules have a repetition penalty, top_k or logits; 0: no rules need logits
+                    */
 };
 
 /* Returns the number of finished hypotheses at which a beam search ends. */
@@ -99,6 +108,7 @@ struct clf__whisper_text {
     double log_probability; /* sum over all generated tokens, including the end token if there is one */
     double score;           /* log_probability normalised by the length rule */
     int sample;             /* sample number; 0 for beams */
+    int has_ended;          /* 1: by an end token, which `ids` omits */
 };
 
 /* The result of a slot, owned by the search and valid until the next search in the slot begins or the result

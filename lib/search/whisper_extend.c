@@ -141,10 +141,25 @@ static int take_draw(struct clf__whisper *whisper, struct clf__whisper_window *s
     return kept;
 }
 
+/* Appends the next forced token, and finishes after the last one. */
+static void extend_forced(struct clf__whisper_window *search)
+{
+    const struct clf__whisper_rules *rules = search->rules;
+    const struct clf__whisper_hypothesis *from = &search->running[0];
+    int is_last = from->count + 1 == rules->forced_count;
+    const struct clf__whisper_candidate forced = {0, rules->forced[from->count], from->sum};
+    extend(is_last ? &search->finished[search->finished_count++] : search->next, from, &forced);
+    turn(search, !is_last);
+}
+
 void clf__whisper_extend(struct clf__whisper *whisper, struct clf__whisper_window *search)
 {
     const struct clf__step *step = &whisper->step;
     int kept = 0, end_row = search->first_row + search->running_count;
+    if (search->rules->forced != NULL) {
+        extend_forced(search);
+        return;
+    }
     if (search->rules->temperature <= 0) {
         if (search->rules->follows_ctranslate2) {
             choose_as_ctranslate2(whisper, search);

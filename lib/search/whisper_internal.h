@@ -74,6 +74,8 @@ static inline int clf__whisper_is_full(const struct clf__whisper *whisper,
  * search. */
 int clf__whisper_reads_logits(const struct clf__whisper_rules *rules);
 void clf__whisper_rescore(struct clf__whisper *whisper, const struct clf__whisper_window *search);
+/* Copies the logits of a search with forced tokens to rules->logits. */
+void clf__whisper_keep_logits(const struct clf__whisper *whisper, const struct clf__whisper_window *search);
 
 /* whisper_extend.c: advances every hypothesis of a search by one token according to the model's outputs. */
 void clf__whisper_extend(struct clf__whisper *whisper, struct clf__whisper_window *search);

@@ -1,5 +1,6 @@
 /* Rows whose candidates depend on all logits: those with a repetition penalty, and samples of the best ids.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +15,30 @@ static int has_penalty(const struct clf__whisper_rules *rules)
 
 int clf__whisper_reads_logits(const struct clf__whisper_rules *rules)
 {
-    return has_penalty(rules) || (rules->temperature > 0 && rules->top_k > 0);
+    return has_penalty(rules) || rules->logits != NULL || (rules->temperature > 0 && rules->top_k > 0);
+}
+
+void clf__whisper_keep_logits(const struct clf__whisper *whisper, const struct clf__whisper_window *search)
+{
+    const struct clf__step *step = &whisper->step;
+    const struct clf__whisper_rules *rules = search->rules;
+    int generated = clf__whisper_generated(search, search->running);
+    size_t vocabulary = (size_t)rules->vocabulary, row = (size_t)search->first_row;
+    size_t k = (size_t)step->candidates, at = row * CLF__WHISPER_RANGES;
+    const float *logits = step->logits + row * (size_t)whisper->limits.logits;
+    float *kept = rules->logits + (size_t)search->running[0].count * vocabulary;
+    struct clf__allowed allowed =
+        clf__timestamps_allowed(rules, generated, step->range_values + at * k, step->range_ids + at * k,
+                                step->range_statistics + at * 2, step->candidates);
+    for (size_t id = 0; id < vocabulary; id++) {
+        kept[id] = -FLT_MAX;
+    }
+    for (int r = allowed.first; r < CLF__WHISPER_RANGES; r++) {
+        const int32_t *range = step->ranges + (at + (size_t)r) * 2;
+        for (int32_t id = range[0]; id < range[1]; id++) {
+            kept[id] = fmaxf(logits[id], -FLT_MAX);
+        }
+    }
 }
 
 /* Changes the logit of each id of a hypothesis once. */

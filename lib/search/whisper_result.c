@@ -42,8 +42,9 @@ static int count_cut(const struct clf__whisper *whisper, const struct clf__whisp
 static void rank(const struct clf__whisper *whisper, const struct clf__whisper_window *search, int count,
                  const struct clf__whisper_hypothesis *hypothesis)
 {
-    struct clf__whisper_text text = {hypothesis->ids, text_length(search, hypothesis), hypothesis->sum,
-                                     score(search, hypothesis), hypothesis->sample};
+    struct clf__whisper_text text = {hypothesis->ids,    text_length(search, hypothesis),
+                                     hypothesis->sum,    score(search, hypothesis),
+                                     hypothesis->sample, text_length(search, hypothesis) < hypothesis->count};
     int at = count;
     for (; at > 0; at--) {
         const struct clf__whisper_text *before = &whisper->texts[at - 1];

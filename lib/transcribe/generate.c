@@ -1,6 +1,7 @@
 /* Generates the texts of encoded windows from given prompts. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/minmax.h"
@@ -234,7 +235,8 @@ static clf_status begin(void *context, const struct clf__whisper_rules **rules,
     return CLF_OK;
 }
 
-static clf_status copy_text(struct clf_window_text *out, const struct clf__whisper_text *text)
+static clf_status copy_text(struct clf_window_text *out, const struct clf__whisper_text *text,
+                            const struct task *task)
 {
     CLF__TRY(clf__allocate(&out->ids, (size_t)text->count, sizeof *out->ids));
     for (int i = 0; i < text->count; i++) {
@@ -243,6 +245,8 @@ static clf_status copy_text(struct clf_window_text *out, const struct clf__whisp
     out->count = text->count;
     out->log_probability = text->log_probability;
     out->score = text->score;
+    int is_searched = task->rules.most_tokens > task->rules.prefix_count;
+    out->logit_count = task->call->options.wants_logits && is_searched ? text->count + text->has_ended : 0;
     return CLF_OK;
 }
 
@@ -258,12 +262,88 @@ static clf_status end(void *context, int *again, const struct clf__whisper_resul
     result->no_speech_probability = found->no_speech;
     CLF__TRY(clf__allocate(&result->texts, (size_t)count, sizeof *result->texts));
     for (; result->count < count; result->count++) {
-        CLF__TRY(copy_text(&result->texts[result->count], &found->texts[result->count]));
+        CLF__TRY(copy_text(&result->texts[result->count], &found->texts[result->count], task));
     }
     return CLF_OK;
 }
 
 static const struct clf__window_kind generation = {.begin = begin, .end = end};
+
+/* A text that is decoded again for its logits. */
+struct again {
+    struct task task;
+    int32_t *forced; /* (rules.forced_count) */
+};
+
+static clf_status end_again(void *context, int *again, const struct clf__whisper_result *found)
+{
+    const struct again *text = context;
+    *again = 0;
+    return found->is_not_finite ? clf__model_fail_not_finite(text->task.call->windows->model) : CLF_OK;
+}
+
+static const struct clf__window_kind repetition = {.begin = begin, .end = end_again};
+
+/* Prepares to decode text `k` of a window, or nothing if it has fewer texts. */
+static clf_status prepare_again(struct again *again, const struct task *task, int k)
+{
+    struct clf__whisper_rules *rules = &again->task.rules;
+    struct clf_window_text *text = k < task->result->count ? &task->result->texts[k] : NULL;
+    again->task = *task;
+    again->task.prompt.count -= rules->prefix_count;
+    if (text == NULL || text->logit_count == 0) {
+        rules->most_tokens = 0;
+        return CLF_OK;
+    }
+    rules->beams = rules->samples = rules->wanted = 1;
+    rules->patience = 1;
+    rules->temperature = 0;
+    rules->forced_count = text->logit_count;
+    CLF__TRY(clf__allocate(&again->forced, (size_t)text->logit_count + 1, sizeof *again->forced));
+    memcpy(again->forced, text->ids, (size_t)text->count * sizeof *again->forced);
+    again->forced[text->count] = rules->end_id;
+    rules->forced = again->forced;
+    CLF__TRY(clf__allocate(&text->logits, (size_t)text->logit_count * (size_t)rules->vocabulary,
+                           sizeof *text->logits));
+    rules->logits = text->logits;
+    return CLF_OK;
+}
+
+/* Decodes text `k` of each window again. */
+static clf_status decode_again(struct call *call, const struct task *tasks, struct again *again, int k)
+{
+    clf_status status = CLF_OK;
+    int count = call->windows->count;
+    for (int i = 0; i < count && status == CLF_OK; i++) {
+        again[i] = (struct again){.task = tasks[i]};
+        status = prepare_again(&again[i], &tasks[i], k);
+    }
+    if (status == CLF_OK) {
+        status = clf__windows_run_all(call->windows, &repetition, &call->capacity, 0, again, sizeof *again);
+    }
+    for (int i = 0; i < count; i++) {
+        clf__free(again[i].forced);
+        again[i].forced = NULL;
+    }
+    return status;
+}
+
+/* Fills the logits of all texts. */
+static clf_status find_logits(struct call *call, const struct task *tasks)
+{
+    struct again *again;
+    int count = call->windows->count, most = 0;
+    for (int i = 0; i < count; i++) {
+        most = clf__max_int(most, tasks[i].result->count);
+    }
+    CLF__TRY(clf__allocate(&again, (size_t)count, sizeof *again));
+    clf_status status = CLF_OK;
+    for (int k = 0; k < most && status == CLF_OK; k++) {
+        status = decode_again(call, tasks, again, k);
+    }
+    clf__free(again);
+    return status;
+}
 
 static clf_status generate(struct call *call, const struct clf_ids *prompts,
                            struct clf_window_result *results)
@@ -283,6 +363,9 @@ static clf_status generate(struct call *call, const struct clf_ids *prompts,
     }
     clf_status status =
         clf__windows_run_all(call->windows, &generation, &call->capacity, 0, tasks, sizeof *tasks);
+    if (status == CLF_OK && call->options.wants_logits) {
+        status = find_logits(call, tasks);
+    }
     clf__free(tasks);
     return status;
 }
@@ -314,6 +397,7 @@ void clf_window_results_free(struct clf_window_result *results, int count)
     for (int i = 0; results != NULL && i < count; i++) {
         for (int k = 0; k < results[i].count; k++) {
             clf__free(results[i].texts[k].ids);
+            clf__free(results[i].texts[k].logits);
         }
         clf__free(results[i].texts);
     }

@@ -7,12 +7,17 @@ import os
 import subprocess
 import sys
 
+import clformer
 import ctranslate2
 import numpy
 import pytest
 from conftest import ROOT, SMALL, long_test, run_python
 
 FOLDERS = ROOT / "tests/fixtures/formats/ctranslate2"
+SPEECH = str(ROOT / "tests/fixtures/speech/ctranslate2")
+sys.path.insert(0, str(ROOT / "tests/fixtures/speech"))
+from windows import make_windows  # noqa: E402
+
 LONGEST = 20
 
 
@@ -125,7 +130,10 @@ def test_scores(model):
     (ValueError, {"beam_size": 0}), (ValueError, {"num_hypotheses": 5}), (ValueError, {"patience": 0}),
     (ValueError, {"sampling_topp": 2, "beam_size": 1}), (ValueError, {"min_decoding_length": 9, "max_decoding_length": 3}),
     (ValueError, {"batch_type": "words"}), (ValueError, {"max_decoding_length": 0}), (TypeError, {"beam_size": 1.5}),
-    (TypeError, {"beam": 1}), (NotImplementedError, {"return_logits_vocab": True}),
+    (TypeError, {"beam": 1}), (NotImplementedError, {"prefix_bias_beta": 0.5}),
+    (ValueError, {"callback": print}), (NotImplementedError, {"callback": print, "beam_size": 1, "replace_unknowns": True}),
+    (NotImplementedError, {"callback": print, "beam_size": 1, "sampling_topk": 0, "num_hypotheses": 2}),
+    (NotImplementedError, {"return_alternatives": True, "sampling_topk": 0}),
 ])
 def test_wrong_options(model, kind, options):
     with pytest.raises(kind):
@@ -156,6 +164,99 @@ def test_samples(model):
     assert first.scores == sorted(first.scores, reverse=True) and len(set(map(tuple, first.hypotheses))) > 1
 
 
+def test_samples_with_beams(model):
+    """Scores of samples do not depend on the temperature: they are the scores of the tokens."""
+    options = {"sampling_topk": 5, "sampling_temperature": 2, "max_decoding_length": 8, "min_decoding_length": 0,
+               "return_scores": True}
+    source = [["a1", "a2"]]
+    for beams in (1, 3):
+        found = model.translate_batch(source, beam_size=beams, num_hypotheses=2, **options)[0]
+        assert len(found.hypotheses) == 2 and found.scores == sorted(found.scores, reverse=True)
+        for hypothesis, score in zip(found.hypotheses, found.scores):
+            values = model.score_batch(source, [hypothesis])[0].log_probs[:8]  # with the end token, unless it was cut
+            assert score == pytest.approx(sum(values) / len(values), abs=1e-3)
+    seen = set()
+    for seed in range(8):
+        ctranslate2.set_random_seed(seed)
+        seen.add(tuple(model.translate_batch(source, beam_size=3, **options)[0].hypotheses[0]))
+    assert len(seen) > 1
+
+
+def rows(logits):
+    return [[x if x > -1e30 else None for x in numpy.array(step).tolist()] for step in logits]
+
+
+def test_steps(model):
+    """The steps of the callback and the logits are those of CTranslate2."""
+    for one in json.loads((FOLDERS / "gated/steps.json").read_text()):
+        steps = []
+        common = dict(target_prefix=[one["prefix"]], max_decoding_length=8, return_scores=True, **one["options"])
+        found = model.translate_batch([one["source"]], beam_size=1, callback=steps.append, return_logits_vocab=True, **common)[0]
+        assert found.hypotheses == [one["tokens"]]
+        assert [[x.step, x.token, x.token_id, x.is_last] for x in steps] == [x[:3] + x[4:] for x in one["steps"]]
+        assert [x.log_prob for x in steps] == pytest.approx([x[3] for x in one["steps"]], abs=1e-3)
+        assert [x.batch_id for x in steps] == [x.hypothesis_id for x in steps] == [0] * len(steps)
+        assert len(found.logits) == 1 and len(found.logits[0]) == len(one["logits"])
+        for step, row, expected in zip(steps, rows(found.logits[0]), one["logits"]):
+            compare_rows([row], [expected])
+            compare_rows(rows([step.logits]), [expected])
+
+
+def compare_rows(found, expected):
+    for row, values in zip(found, expected):
+        assert [x is None for x in row] == [x is None for x in values]
+        assert [x or 0 for x in row] == pytest.approx([x or 0 for x in values], abs=2e-3)
+
+
+def test_logits_of_beams(model):
+    """Each hypothesis has a score that agrees with its logits."""
+    options = {"beam_size": 3, "num_hypotheses": 3, "max_decoding_length": 8, "return_scores": True, "return_end_token": True}
+    found = model.translate_batch([["a1", "a2"], [], ["a3"]], return_logits_vocab=True, **options)
+    ids = {token: i for i, token in enumerate(json.loads((FOLDERS / "gated/target_vocabulary.json").read_text()))}
+    for result in (found[0], found[2]):
+        assert len(result.logits) == 3
+        for tokens, score, steps in zip(result.hypotheses, result.scores, result.logits):
+            total = 0
+            for token, step in zip(tokens, steps, strict=True):
+                values = numpy.array(step, numpy.float64)
+                total += values[ids[token]] - numpy.log(numpy.exp(values).sum())
+            assert total / len(tokens) == pytest.approx(score, abs=1e-4)
+    assert found[1].logits == []
+
+
+def test_callback(model):
+    sources = [["a1", "a2", "a3"], [], ["a4", "a5"]]
+    plain = model.translate_batch(sources, beam_size=1, max_decoding_length=LONGEST)
+    options = {"beam_size": 1, "max_decoding_length": LONGEST, "return_scores": True}
+    seen = []
+    found = model.translate_batch(sources, callback=lambda step: seen.append(step) or (step.batch_id == 2 and step.step == 1),
+                                  **options)
+    assert found[0].hypotheses == plain[0].hypotheses and found[2].hypotheses == [plain[2].hypotheses[0][:2]]
+    assert {step.batch_id for step in seen} == {0, 2} and sum(step.batch_id == 2 for step in seen) == 2
+    assert found[2].scores[0] == pytest.approx(sum(s.log_prob for s in seen if s.batch_id == 2) / 2, abs=1e-5)
+    with pytest.raises(ZeroDivisionError):
+        model.translate_batch(sources, callback=lambda step: 1 / 0, **options)
+    later = model.translate_batch(sources, callback=lambda step: 1 / 0, asynchronous=True, **options)
+    for one in later:
+        with pytest.raises(ZeroDivisionError):
+            one.result()
+
+
+def test_generate_tokens(model):
+    source = ["a1", "a2", "a3"]
+    whole = model.translate_batch([source], beam_size=1, max_decoding_length=LONGEST, return_end_token=True)[0].hypotheses[0]
+    steps = list(model.generate_tokens(source, max_decoding_length=LONGEST, return_log_prob=True))
+    assert [step.token for step in steps] == whole and [step.step for step in steps] == list(range(len(whole)))
+    assert [step.is_last for step in steps] == [False] * (len(whole) - 1) + [True]
+    assert all(step.log_prob < 0 for step in steps)
+    assert [step.token for step in itertools.islice(model.generate_tokens(source), 2)] == whole[:2]
+    assert next(model.generate_tokens(source)).log_prob is None
+    assert next(model.generate_tokens(source, ["b1", "b2"])).token == "b1"
+    assert list(model.generate_tokens([])) == []
+    with pytest.raises(ValueError):
+        next(model.generate_tokens(source, max_decoding_length=0))
+
+
 @long_test
 def test_loading(tmp_path):
     files = {path.name: path.read_bytes() for path in (FOLDERS / "gated").iterdir() if "json" not in path.suffix}
@@ -180,6 +281,48 @@ def test_loading(tmp_path):
     with pytest.raises(RuntimeError):
         ctranslate2.Translator(str(tmp_path))
     assert ctranslate2.contains_model(str(FOLDERS / "gated")) and not ctranslate2.contains_model(str(tmp_path))
+
+
+@long_test
+@pytest.mark.parametrize("name, runs_as", [
+    ("default", "float32"), ("auto", "int8_float32"), ("int8", "int8_float32"), ("int8_float16", "int8_float32"),
+    ("float16", "float16"), ("bfloat16", "bfloat16"), ({"cpu": "int8_float32", "cuda": "float16"}, "int8_float32"),
+])
+def test_compute_types(model, caplog, name, runs_as):
+    caplog.set_level("INFO", "ctranslate2")
+    translator = ctranslate2.Translator(str(FOLDERS / "gated"), compute_type=name)
+    assert translator.compute_type == runs_as
+    assert f"compute type {name!r} runs as {runs_as}" in caplog.text
+    source, target = [["a1", "a2", "a3"]], [["b1", "b2"]]
+    expected = model.score_batch(source, target)[0].log_probs
+    found = translator.score_batch(source, target)[0].log_probs
+    assert found == pytest.approx(expected, abs=1e-5 if runs_as == "float32" else 0.3)
+    if runs_as == "int8_float32":
+        assert found != expected
+    whisper = ctranslate2.models.Whisper(SPEECH, compute_type=name)  # float16 weights
+    assert whisper.compute_type == runs_as
+    windows = make_windows(1)
+    encoded = whisper.encode(ctranslate2.StorageView.from_array(windows))
+    plain = ctranslate2.models.Whisper(SPEECH, compute_type="float32").encode(ctranslate2.StorageView.from_array(windows))
+    assert encoded.dtype.name == (runs_as if runs_as in ("float16", "bfloat16") else "float32")
+    difference = numpy.array(encoded.to(ctranslate2.DataType.float32)) - numpy.array(plain)
+    assert abs(difference).mean() < 0.05
+    assert whisper.generate(encoded, [[263, 264, 268]], max_length=16)[0].sequences_ids[0]
+
+
+def test_default_compute_type():
+    """As in CTranslate2, the default is the stored type where the device computes with it."""
+    types = ctranslate2.DataType
+    choose = ctranslate2._common.choose_precision
+    has_fp16 = clformer.devices()[0].has_fp16
+    for stored, device, precision in ((types.float16, "cuda", "fp16" if has_fp16 else None), (types.bfloat16, "cuda", "bf16"),
+                                      (types.float16, "cpu", None), (types.bfloat16, "cpu", None), (types.int8, "cuda", None),
+                                      (None, "cuda", None)):
+        assert choose("default", device, None, stored) == precision
+    assert choose("float32", "cuda", None, types.float16) == "fp32"
+    kind = ctranslate2._model.read_kind
+    assert kind(SPEECH) == ("WhisperSpec", types.float16) and kind(str(FOLDERS / "gated"))[1] is types.bfloat16
+    assert kind("/missing") == ("unknown", None)
 
 
 def test_storage():

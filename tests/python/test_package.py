@@ -15,6 +15,7 @@ import numpy
 import pytest
 
 import clformer
+from clformer import command
 from conftest import CONFIG, MODEL, ROOT, SMALL, WHISPER, long_test, run_python, write_wave
 
 MODULES = [module.name for module in pkgutil.iter_modules(clformer.__path__, "clformer.") if module.name != "clformer.__main__"]
@@ -133,6 +134,16 @@ def test_command():
     assert [x["batch"] for x in found] == [1, 2] and found[0]["tokens_per_second"] > 0
     with pytest.raises(clformer.CommandError, match="shape"):
         clformer.bench(stage="gemm", shape="x")
+
+
+def test_message_of_a_command():
+    """Messages about the cache of kernels, which may follow the error, are not taken for it."""
+    errors = "clformer: warning: a\nclformer: b: no such folder\nclformer: writing compiled kernels to /c for the next start\n"
+    cache = "clformer: warning: program cache: full; kernels are compiled again\n"
+    assert command.error_of(errors + cache) == "b: no such folder"
+    assert command.error_of("") == command.error_of(cache) == "failed without a message"
+    source = (ROOT / "lib/runtime/program/cache.c").read_text()
+    assert all(f'"{start}' in source for start in command.CLOSING)
 
 
 def test_cpu_driver(tmp_path):

@@ -1,6 +1,7 @@
 """ctranslate2.models.Whisper, compared with results of CTranslate2 4.8.5 in tests/fixtures/speech/ctranslate2."""
 
 import gc
+import itertools
 import json
 import sys
 import threading
@@ -94,6 +95,23 @@ def test_results(model, encoded):
     assert isinstance(later, ctranslate2.models.WhisperGenerationResultAsync)
 
 
+def describe(step):
+    """Returns what make_ctranslate2_logits.py records of the logits of a step."""
+    values = numpy.array(step).reshape(-1)
+    allowed = numpy.nonzero(values > -1e30)[0]
+    return [len(allowed), allowed[0], allowed[-1], values.max(), values[allowed].mean()]
+
+
+def test_logits(model, encoded):
+    for one in json.loads((FIXTURES / "ctranslate2/logits.json").read_text()):
+        found = model.generate(encoded[len(one["prompts"])], one["prompts"], return_logits_vocab=True, **one["options"])
+        assert [result.sequences_ids for result in found] == one["ids"]
+        for result, expected in zip(found, one["logits"]):
+            assert list(map(len, result.logits)) == list(map(len, expected))
+            for step, values in zip(itertools.chain(*result.logits), itertools.chain(*expected)):
+                assert describe(step) == pytest.approx(values, abs=2e-3), one["options"]
+
+
 def test_languages(model, encoded):
     for found, expected in zip(model.detect_language(encoded[3]), RECORDED["detected"]):
         assert [code for code, _ in found] == [code for code, _ in expected]
@@ -156,7 +174,7 @@ def test_errors(model, encoded, features):
         with pytest.raises(RuntimeError):
             call()
     with pytest.raises(NotImplementedError):
-        model.generate(one, [EN], return_logits_vocab=True)
+        model.generate(one, [EN], beam_size=2, sampling_topk=0)
 
 
 def test_unload(features):

@@ -1,11 +1,13 @@
 /* Encoded windows: the texts, languages and times that a transcriber finds, for any batch, length and device
  * memory. */
+#include <float.h>
 #include <pthread.h>
 
 #include "base/memory.h"
 #include "engine/engine.h"
 #include "support/threads.h"
 #include "transcribe/detect.h"
+#include "transcribe/encoded.h"
 #include "transcribe/recording.h"
 
 enum { BANDS = 80, FRAMES = 3000, WINDOWS = 3, CUT = 1001, LONGEST = 48 };
@@ -182,6 +184,8 @@ static void test_language(void **state)
     clf_model_free(model);
 }
 
+static int wants_logits; /* of generate() */
+
 /* A call with all options that change a search. */
 static clf_status generate(struct clf_window_result **out, struct clf_windows *windows,
                            const struct clf__speech_tokens *tokens, int count, int is_drawn)
@@ -202,6 +206,7 @@ static clf_status generate(struct clf_window_result **out, struct clf_windows *w
     options.suppressed = suppressed;
     options.suppressed_count = 2;
     options.wants_no_speech = 1;
+    options.wants_logits = wants_logits;
     for (int i = 0; i < count; i++) {
         prompts[i] = (struct clf_ids){prompt, 6 + i % 2};
     }
@@ -245,6 +250,59 @@ static void test_batches(void **state)
     clf_windows_free(copied);
     clf_engine_free(few);
     clf_engine_free(all);
+    clf_model_free(model);
+}
+
+/* Checks the logits of a text: the token has the log-probability that the search has added, and suppressed
+ * tokens are banned. */
+static void check_logits(const struct clf_window_text *text, int prefix, int vocabulary)
+{
+    double sum = 0;
+    assert_in_range(text->logit_count, text->count, text->count + 1);
+    for (int i = 0; i < text->logit_count; i++) {
+        const float *logits = text->logits + (size_t)i * (size_t)vocabulary;
+        double total = 0;
+        for (int id = 0; id < vocabulary; id++) {
+            total += exp((double)logits[id]);
+        }
+        assert_true(logits[3] == -FLT_MAX && logits[9] == -FLT_MAX);
+        /* Of the end token, which the text omits, only the probability is known: it is what is left. */
+        if (i >= prefix && i < text->count) {
+            sum += (double)logits[text->ids[i]] - log(total);
+        }
+    }
+    assert_true(text->logit_count > text->count ? sum > text->log_probability
+                                                : fabs(sum - text->log_probability) < 1e-3);
+}
+
+/* Logits of beams and of samples agree with the probabilities of their texts. */
+static void test_logits(void **state)
+{
+    (void)state;
+    struct clf_model *model = load_model();
+    struct clf_engine *engine = make_engine(model, 2);
+    struct clf__speech_tokens tokens = tokens_of(model);
+    float *features = make_features(model, make_window_samples(), 2);
+    struct clf_windows *windows;
+    assert_ok(clf_windows_encode(&windows, engine, features, 2, BANDS, FRAMES));
+    for (int is_drawn = 0; is_drawn < 2; is_drawn++) {
+        struct clf_window_result *plain, *results;
+        assert_ok(generate(&plain, windows, &tokens, 2, is_drawn));
+        assert_null(plain[0].texts[0].logits);
+        wants_logits = 1;
+        assert_ok(generate(&results, windows, &tokens, 2, is_drawn));
+        wants_logits = 0;
+        assert_same_results(plain, results, 2);
+        for (int i = 0; i < 2; i++) {
+            for (int k = 0; k < results[i].count; k++) {
+                check_logits(&results[i].texts[k], i % 2, clf__windows_config(windows)->target_vocabulary);
+            }
+        }
+        clf_window_results_free(plain, 2);
+        clf_window_results_free(results, 2);
+    }
+    clf_windows_free(windows);
+    clf_engine_free(engine);
     clf_model_free(model);
 }
 
@@ -502,6 +560,7 @@ int main(void)
         cmocka_unit_test_teardown(test_transcript, support_teardown),
         cmocka_unit_test_teardown(test_language, support_teardown),
         cmocka_unit_test_teardown(test_batches, support_teardown),
+        cmocka_unit_test_teardown(test_logits, support_teardown),
         cmocka_unit_test_teardown(test_alignments, support_teardown),
         cmocka_unit_test_teardown(test_bad_arguments, support_teardown),
         cmocka_unit_test_teardown(test_threads, support_teardown),

@@ -377,7 +377,7 @@ static void set_generation(struct clf__config *config)
     options->length_penalty = 1.0;
     options->early_stopping = CLF__STOP_CTRANSLATE2;
     options->renormalize = 1;
-    options->divides_greedy = 1;
+    options->divides_greedy = options->skips_start = 1;
     options->counts_prompt = 1;
 }
 

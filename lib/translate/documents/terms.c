@@ -15,7 +15,7 @@ static clf_status add_term(struct clf__terms *terms, const char *text, size_t si
 {
     CLF__TRY(clf__grow(&terms->items, terms->count, &terms->capacity, sizeof *terms->items));
     int *first = &terms->first[(unsigned char)*text];
-    terms->items[terms->count] = (struct clf__term){text, size, *first};
+    terms->items[terms->count] = (struct clf__kept_term){text, size, *first};
     *first = terms->count++;
     return CLF_OK;
 }
@@ -54,7 +54,7 @@ static size_t term_size(const struct clf__terms *terms, const char *text, size_t
 {
     size_t longest = 0;
     for (int i = terms->first[(unsigned char)text[at]]; i >= 0; i = terms->items[i].next) {
-        const struct clf__term *term = &terms->items[i];
+        const struct clf__kept_term *term = &terms->items[i];
         if (term->size > longest && term->size <= size - at &&
             memcmp(text + at, term->text, term->size) == 0 && !clf__words_are_joined(text, size, at) &&
             !clf__words_are_joined(text, size, at + term->size)) {

@@ -11,7 +11,7 @@ struct clf__segment;
 /* A list of terms; owned. */
 struct clf__terms {
     char *text;
-    struct clf__term {
+    struct clf__kept_term {
         const char *text; /* (size) */
         size_t size;
         int next; /* the next term with the same first byte; -1: none */

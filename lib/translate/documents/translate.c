@@ -164,7 +164,8 @@ static clf_status translate_selected(struct call *call, struct clf_engine *engin
 clf_status clf_document_translate(struct clf_document *document, struct clf_engine *engine,
                                   const struct clf_translate_options *options)
 {
-    if (document == NULL || engine == NULL || (options != NULL && options->streamed != NULL)) {
+    if (document == NULL || engine == NULL ||
+        (options != NULL && (options->streamed != NULL || options->generated != NULL))) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "the translation of a document requires a document and an engine, and "
                          "cannot be streamed");

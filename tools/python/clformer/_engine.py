@@ -7,7 +7,11 @@ import itertools
 import os
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any, Callable, Dict, Generic, Mapping, Optional, Sequence, Tuple, TypeVar
+
+import numpy
+from numpy.typing import NDArray
 
 from . import _c
 from ._library import (
@@ -81,13 +85,25 @@ class Model:
         self.devices.release()
 
 
+@dataclass(frozen=True)
+class Hooks:
+    """The hooks of a set of options: whether `streamed` and `generated` are called, the latter with logits."""
+
+    streams: bool = False
+    generates: bool = False
+    wants_logits: bool = False
+
+
 class Translator:
     """A set of options for an engine."""
 
-    def __init__(self, engine: "Engine", options: Mapping[str, Any], streams: bool) -> None:
+    def __init__(self, engine: "Engine", options: Mapping[str, Any], hooks: Hooks) -> None:
         struct = translate_options(engine.model.first, options)
-        if streams:
+        if hooks.streams:
             struct.streamed = _streamed_hook
+        if hooks.generates:
+            struct.generated = _generated_hook
+        struct.wants_logits = int(hooks.wants_logits)
         handle = ctypes.c_void_p()
         check(lib.clf_translator_create_shared(ctypes.byref(handle), engine.handle, struct))
         self.handle = handle
@@ -115,16 +131,16 @@ class Engine:
         self.is_closed = False
         self.changed = threading.Condition()
 
-    def enter(self, options: Mapping[str, Any], streams: bool = False) -> Translator:
+    def enter(self, options: Mapping[str, Any], hooks: Hooks = Hooks()) -> Translator:
         """Returns a translator for these options; leave() must follow."""
         check_process(self.process)
-        key = (streams, key_of(options))
+        key = (hooks, key_of(options))
         with self.changed:
             if self.is_closed:
                 raise ClosedError("the translator is closed; create a new one")
             translator = self.translators.get(key)
             if translator is None:
-                translator = Translator(self, options, streams)
+                translator = Translator(self, options, hooks)
                 self.translators[key] = translator
                 self.free_translators(MOST_TRANSLATORS)
             self.translators.move_to_end(key)
@@ -183,21 +199,42 @@ def lines(texts: Sequence[str], name: str) -> Any:
     return array
 
 
+@dataclass(frozen=True)
+class Token:
+    """A token of a growing translation.
+
+    line: index of the line.
+    step: index of the token, from 0; tokens of a prefix count.
+    is_last: whether it is the end token, or the last one at the maximum length.
+    logits: (V) float32, the logits from which the token was chosen, or None.
+    """
+
+    line: int
+    step: int
+    id: int
+    log_probability: float
+    is_last: bool
+    logits: "Optional[NDArray[numpy.float32]]"
+
+
 class Job(Generic[T]):
     """Lines that are translated or scored in the background.
 
     `take` converts the results of the C job on the callback thread if there is `finished`, which is then called with the
-    job, else in wait()."""
+    job, else in wait(). `generated` returns whether its line ends; wait() raises what it raises."""
 
     def __init__(self, engine: Engine, options: Mapping[str, Any], take: "Callable[[Job[T]], T]",
                  finished: "Optional[Callable[[Job[T]], None]]" = None,
-                 streamed: Optional[Callable[[str], None]] = None) -> None:
+                 streamed: Optional[Callable[[str], None]] = None, generated: Optional[Callable[[Token], bool]] = None,
+                 wants_logits: bool = False) -> None:
         self.engine = engine
         self.take = take
         self.finished = finished
         self.streamed = streamed
+        self.generated = generated
+        self.hooks = Hooks(streamed is not None, generated is not None, wants_logits)
         self.handle = ctypes.c_void_p()
-        self.key = next(_keys) if finished is not None or streamed is not None else 0
+        self.key = next(_keys) if finished is not None or self.hooks != Hooks() else 0
         self.result: Optional[T] = None
         self.error: Optional[BaseException] = None
         self.options = options
@@ -208,7 +245,7 @@ class Job(Generic[T]):
                targets: Optional[Sequence[str]] = None) -> "Job[T]":
         options = _c.clf_job_options()
         lib.clf_job_options_init_sized(options, ctypes.sizeof(options))
-        self.translator = self.engine.enter(self.options, self.streamed is not None)
+        self.translator = self.engine.enter(self.options, self.hooks)
         try:
             with self.engine.changed:
                 self.engine.jobs.add(self)
@@ -217,8 +254,9 @@ class Job(Generic[T]):
                 options.prefixes = lines(prefixes, "target_prefix")
             if self.key:
                 _jobs[self.key] = self
-                options.finished = _finished_hook
                 options.payload = self.key
+                if self.finished is not None:
+                    options.finished = _finished_hook
             with self.engine.changed:
                 if self not in self.engine.jobs:
                     raise ClosedError("the translator was closed during the call")
@@ -244,7 +282,10 @@ class Job(Generic[T]):
         try:
             while not is_over.value:
                 check(lib.clf_job_wait(ctypes.byref(is_over), self.handle, 200))
-            return self.take(self)
+            result = self.take(self)
+            if self.error is not None:
+                raise self.error
+            return result
         except CancelledError:
             self.raise_closed()
             raise
@@ -329,5 +370,19 @@ def _on_streamed(line: int, data: int, size: int, key: int) -> None:
         logger.exception("a callback of a stream failed")
 
 
+def _on_generated(line: int, pointer: Any, key: int) -> int:
+    job = _jobs.get(key)
+    if job is None or job.generated is None or job.error is not None:
+        return 1
+    try:
+        token = pointer.contents
+        logits = numpy.ctypeslib.as_array(token.logits, (token.logit_count,)).copy() if token.logits else None
+        return int(job.generated(Token(line, token.step, token.id, token.log_probability, bool(token.is_last), logits)))
+    except BaseException as error:
+        job.error = error
+        return 1
+
+
 _finished_hook = field_type(_c.clf_job_options, "finished")(_on_finished)
 _streamed_hook = field_type(_c.clf_translate_options, "streamed")(_on_streamed)
+_generated_hook = field_type(_c.clf_translate_options, "generated")(_on_generated)

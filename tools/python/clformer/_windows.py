@@ -23,11 +23,13 @@ Floats = NDArray[numpy.float32]
 
 @dataclass(frozen=True)
 class Text:
-    """A text of a window: ids without the end token; the sum of natural log-probabilities including the end token."""
+    """A text of a window: ids without the end token; the sum of natural log-probabilities including the end token; if
+    they were wanted, the logits (V) of each generated token, including the end token."""
 
     ids: List[int]
     log_probability: float
     score: float
+    logits: "List[Floats]"
 
 
 @dataclass(frozen=True)
@@ -156,13 +158,20 @@ class Speech:
         with self._use(windows) as handle:
             check(lib.clf_windows_generate(ctypes.byref(results), handle, _id_lists(prompts), struct))
         try:
-            return [self._generation(results[i]) for i in range(count)]
+            vocabulary = lib.clf_model_describe(self._engine.model.first).contents.target_vocabulary
+            return [self._generation(results[i], vocabulary) for i in range(count)]
         finally:
             lib.clf_window_results_free(results, count)
 
     @staticmethod
-    def _generation(result: Any) -> Generation:
-        texts = [Text(x.ids[: x.count], x.log_probability, x.score) for x in result.texts[: result.count]]
+    def _generation(result: Any, vocabulary: int) -> Generation:
+        def logits_of(text: Any) -> "List[Floats]":
+            if not text.logits:
+                return []
+            array = numpy.ctypeslib.as_array(text.logits, (text.logit_count, vocabulary))
+            return [row.copy() for row in array]
+
+        texts = [Text(x.ids[: x.count], x.log_probability, x.score, logits_of(x)) for x in result.texts[: result.count]]
         return Generation(texts, result.no_speech_probability)
 
     def languages(self, windows: Windows, languages: Sequence[int]) -> Floats:

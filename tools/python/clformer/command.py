@@ -33,7 +33,7 @@ def run_command(*words: str) -> str:
     """Runs the command and returns its output."""
     done = subprocess.run([COMMAND, *words], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8")
     if done.returncode != 0:
-        raise CommandError(last_line(done.stderr))
+        raise CommandError(error_of(done.stderr))
     return done.stdout
 
 
@@ -49,9 +49,15 @@ def bench(model: Optional[PathLike] = None, *, stage: Optional[str] = None,
     return [json.loads(line) for line in output.splitlines()]
 
 
-def last_line(errors: str) -> str:
-    lines = errors.strip().splitlines() or ["clformer: failed without a message"]
-    return lines[-1].removeprefix("clformer: ")
+# Messages that the command may print after the one that says why it failed, when it closes a device.
+CLOSING = ("writing compiled kernels to ", "program cache: ")
+
+
+def error_of(errors: str) -> str:
+    """Returns the message that says why the command failed, from all that it has printed."""
+    lines = [line.removeprefix("clformer: ").removeprefix("warning: ") for line in errors.strip().splitlines()]
+    found = [line for line in lines if not line.startswith(CLOSING)]
+    return found[-1] if found else "failed without a message"
 
 
 def read_address(errors: IO[str]) -> str:
@@ -61,7 +67,7 @@ def read_address(errors: IO[str]) -> str:
         seen += line
         if line.startswith("clformer: serving ") and " at " in line:
             return line.rsplit(" at ", 1)[1].strip()
-    raise CommandError(last_line(seen))
+    raise CommandError(error_of(seen))
 
 
 def log_lines(errors: IO[str]) -> None:

@@ -17,7 +17,7 @@ from typing import (
 )
 
 from . import _c
-from ._engine import Engine, Job, is_library_thread, lines
+from ._engine import Engine, Job, Token, is_library_thread, lines
 from ._library import Flag, PathLike, check, encode, field_type, lib, poll_hook, run, text
 from .attention import Attention
 from .errors import ArgumentError, LineWarning
@@ -133,10 +133,11 @@ class Translator:
 
     def _submit(self, texts: Sequence[str], options: Mapping[str, Any], prefix: Prefix,
                 finished: "Optional[Callable[[Job[List[Translation]]], None]]" = None,
-                streamed: Optional[Callable[[str], None]] = None) -> "Job[List[Translation]]":
+                streamed: Optional[Callable[[str], None]] = None, generated: Optional[Callable[[Token], bool]] = None,
+                wants_logits: bool = False) -> "Job[List[Translation]]":
         count = len(texts)
         job: "Job[List[Translation]]" = Job(self._engine, self._merge(options), lambda job: take_translations(job, count),
-                                            finished, streamed)
+                                            finished, streamed, generated, wants_logits)
         return job.submit(texts, prefixes=prefixes_of(prefix, count))
 
     def translate(self, line: str, *, target_prefix: Optional[str] = None, **options: "Unpack[TranslateOptions]") -> str:

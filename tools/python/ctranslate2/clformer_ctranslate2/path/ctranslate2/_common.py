@@ -44,7 +44,7 @@ class ExecutionStats:
         self.total_time_in_ms = total_time_in_ms
 
 
-# CTranslate2's name of each precision, and the precisions of the names that it accepts. None: that of the stored weights.
+# CTranslate2's name of each precision, and the precisions of the names that it accepts. None: see choose_precision().
 NAMES = {_c.clf_precision[key]: name for key, name in {
     "CLF_PRECISION_FP32": "float32", "CLF_PRECISION_FP16": "float16", "CLF_PRECISION_BF16": "bfloat16",
     "CLF_PRECISION_INT8": "int8_float32"}.items()}
@@ -114,8 +114,16 @@ def choose_device(device, index):
     return chosen, "cuda" if is_gpu else "cpu"
 
 
-def choose_precision(compute_type, device):
-    """Returns clformer's precision of a type, or of the types of a dictionary by device."""
+def device_of(selector):
+    """Returns the first clformer.Device of a selector; None: the default device."""
+    found = clformer.devices()
+    return next((one for one in found if selector in (str(one.index), one.kind)), found[0])
+
+
+def choose_precision(compute_type, device, selector, stored):
+    """Returns clformer's precision of a type, or of the types of a dictionary by device. As in CTranslate2, the default is the
+    DataType `stored` of the weights if the device computes with it, else float32; None: clformer's own default, which is int8
+    for int8 weights, else float32."""
     if isinstance(compute_type, dict):
         compute_type = compute_type.get(device, "default")
     word = string(compute_type, "compute_type")
@@ -123,6 +131,10 @@ def choose_precision(compute_type, device):
         raise ValueError(f"compute_type: must be one of {', '.join(PRECISIONS)}, not {word!r}")
     if word == "int16":
         raise ValueError("compute_type: int16 is not supported; use int8 or float32")
+    if word == "default" and device == "cuda" and stored is DataType.float16 and device_of(selector).has_fp16:
+        return "fp16"
+    if word == "default" and device == "cuda" and stored is DataType.bfloat16:
+        return "bf16"
     return PRECISIONS[word]
 
 
@@ -138,11 +150,9 @@ def get_cuda_device_count():
 
 def get_supported_compute_types(device, device_index=0):
     """Returns the names of the types of computation on a device."""
-    choose, _ = choose_device(device, whole(device_index, "device_index"))
-    found = clformer.devices()
-    chosen = next((one for one in found if choose in (str(one.index), one.kind)), found[0])
+    selector, _ = choose_device(device, whole(device_index, "device_index"))
     types = {"float32", "int8", "int8_float32", "bfloat16", "int8_bfloat16"}
-    return types | {"float16", "int8_float16"} if chosen.has_fp16 else types
+    return types | {"float16", "int8_float16"} if device_of(selector).has_fp16 else types
 
 
 _seed = None

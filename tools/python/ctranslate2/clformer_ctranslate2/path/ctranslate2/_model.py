@@ -3,11 +3,38 @@
 import contextlib
 import json
 import os
+import struct
 import threading
 
+import clformer
 from clformer._library import lib
 
-from ._common import NAMES, Files, choose_device, choose_precision, device_indices, string, whole
+from ._common import NAMES, DataType, Files, choose_device, choose_precision, device_indices, logger, string, whole
+
+
+def read_kind(folder):
+    """Returns the kind of model in model.bin, and the DataType of its first matrix, or None if it is not known."""
+    def text():
+        size, = struct.unpack("<H", file.read(2))
+        return file.read(size)[:-1].decode("utf-8", "replace")  # without its NUL
+
+    kind = "unknown"
+    try:
+        with open(os.path.join(folder, "model.bin"), "rb") as file:
+            version, = struct.unpack("<I", file.read(4))
+            kind = text()
+            _, count = struct.unpack("<II", file.read(8))
+            for _ in range(count if version >= 4 else 0):  # older versions store no types
+                text()
+                rank, = file.read(1)
+                file.seek(4 * rank, os.SEEK_CUR)
+                number, size = struct.unpack("<BI", file.read(5))
+                if rank == 2:
+                    return kind, DataType(number)
+                file.seek(size, os.SEEK_CUR)
+    except (OSError, ValueError, struct.error):  # loading the model reports what is wrong
+        pass
+    return kind, None
 
 
 class Model:
@@ -24,7 +51,6 @@ class Model:
         chosen = [choose_device(device, index) for index in self._device_index]
         self._selector = None if None in [name for name, _ in chosen] else ",".join(dict.fromkeys(n for n, _ in chosen))
         self._device = chosen[0][1]
-        self._precision = choose_precision(compute_type, self._device)
         self._workers = whole(inter_threads, "inter_threads", 1) * len(self._device_index)
         whole(intra_threads, "intra_threads")
         self._files = None if files is None else Files(files)
@@ -33,6 +59,9 @@ class Model:
         if not os.path.isfile(os.path.join(self._path, "model.bin")) and files is not None:
             raise RuntimeError("files: has no model.bin; pass the files of a converted model")
         self._config = self._read_config()
+        self._stored_kind, stored = read_kind(self._path)
+        self._precision = choose_precision(compute_type, self._device, self._selector, stored)
+        self._asked = compute_type
         self._lock = threading.Lock()
         self._active = 0
         self._loaded = None
@@ -63,6 +92,8 @@ class Model:
             loaded = self._loaded
         try:
             yield loaded
+        except clformer.ArgumentError as error:
+            raise ValueError(str(error)) from error  # programs may compare types
         finally:
             with self._lock:
                 self._active -= 1
@@ -72,6 +103,8 @@ class Model:
         with self._lock:
             if self._loaded is None:
                 self._loaded = self._open()
+                logger.info("%s: compute type %r runs as %s", self._path, self._asked,
+                            NAMES[self._info(self._loaded).precision])
 
     def unload_model(self, to_cpu=False):
         """Frees the model, unless a call is active or `to_cpu` is set on a CPU."""

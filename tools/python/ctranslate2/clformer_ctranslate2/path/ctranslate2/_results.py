@@ -58,8 +58,8 @@ class ScoringResult(Result):
 class WhisperGenerationResult(Result):
     """sequences, sequences_ids and scores have one entry per hypothesis, best first; no_speech_prob."""
 
-    def __init__(self, sequences, sequences_ids, scores, no_speech_prob):
-        super().__init__(sequences=sequences, sequences_ids=sequences_ids, scores=scores, logits=[],
+    def __init__(self, sequences, sequences_ids, scores, logits, no_speech_prob):
+        super().__init__(sequences=sequences, sequences_ids=sequences_ids, scores=scores, logits=logits,
                          no_speech_prob=no_speech_prob)
 
 
@@ -87,6 +87,9 @@ class Future:
 
     def done(self):
         return self._over.is_set()
+
+    def _wait(self):
+        self._over.wait()
 
     def result(self):
         self._over.wait()

@@ -1,15 +1,21 @@
 """Translator: tokens in, tokens out."""
 
 import itertools
+import queue
 import time
 from collections import deque
 
 import clformer
+import numpy
+from clformer.results import tokens_of
 
 from . import _results
 from ._common import ExecutionStats, next_seed, real, string, token_lists, whole
 from ._model import Model
-from ._results import AsyncScoringResult, AsyncTranslationResult, ScoringResult, TranslationResult
+from ._results import (
+    AsyncScoringResult, AsyncTranslationResult, GenerationStepResult, ScoringResult, TranslationResult,
+)
+from ._storage import StorageView
 
 AHEAD = 16  # batches that translate_iterable() reads ahead
 TYPES_OF_BATCHES = ("examples", "tokens")
@@ -63,15 +69,22 @@ class Translator(Model):
 
     # ---- Sources ----
 
+    def _added(self):
+        """Returns the tokens that the model's config.json adds before and after a source."""
+        return ([self._config["bos_token"]] if self._config.get("add_source_bos") else [],
+                [self._config["eos_token"]] if self._config.get("add_source_eos") else [])
+
+    def _cut(self, tokens, most):
+        """Returns a source truncated so that it has at most `most` tokens with the added ones; 0: any number. An end token
+        at its end is kept."""
+        most = max(most - sum(map(len, self._added())), 1) if most > 0 else len(tokens)
+        if len(tokens) > most and tokens[-1] == self._config.get("eos_token"):
+            return tokens[: most - 1] + tokens[-1:]
+        return tokens[:most]
+
     def _frame(self, tokens, most):
-        """Returns a source with the tokens that the model's config.json adds, truncated to `most` tokens; an end token at
-        its end is kept."""
-        before = [self._config["bos_token"]] if self._config.get("add_source_bos") else []
-        behind = [self._config["eos_token"]] if self._config.get("add_source_eos") else []
-        whole = before + tokens + behind
-        if most == 0 or len(whole) <= most:
-            return whole
-        return whole[: most - 1] + whole[-1:] if whole[-1] == self._config.get("eos_token") else whole[:most]
+        before, behind = self._added()
+        return before + self._cut(tokens, most) + behind
 
     def _is_empty(self, tokens):
         marks = (self._config.get("bos_token", "<s>"), self._config.get("eos_token", "</s>"))
@@ -102,8 +115,12 @@ class Translator(Model):
         whole(max_batch_size, "max_batch_size", 0)
         refuse("prefix_bias_beta", prefix_bias_beta, 0, "use target_prefix, which is forced")
         refuse("min_alternative_expansion_prob", min_alternative_expansion_prob, 0, "use return_alternatives alone")
-        refuse("return_logits_vocab", bool(return_logits_vocab), False, "use return_scores")
-        refuse("callback", callback, None, "use clformer.Translator.stream()")
+        if callback is not None:
+            if beam_size != 1:
+                raise ValueError(f"callback: requires beam_size 1, not {beam_size}")
+            refuse("callback with several samples", num_hypotheses, 1, "use num_hypotheses=1")
+            refuse("callback with replace_unknowns", bool(replace_unknowns), False, "use one of them")
+            refuse("callback with return_alternatives", bool(return_alternatives), False, "use one of them")
         options = self._options(beam_size, patience, num_hypotheses, length_penalty, coverage_penalty, repetition_penalty,
                                 no_repeat_ngram_size, max_decoding_length, min_decoding_length, return_alternatives,
                                 sampling_topk, sampling_topp, sampling_temperature)
@@ -117,7 +134,7 @@ class Translator(Model):
             options["end_tokens"] = ends
         request = _Request(options, whole(max_input_length, "max_input_length", 0), num_hypotheses,
                            real(length_penalty, "length_penalty"), bool(return_scores), bool(return_end_token),
-                           bool(return_attention))
+                           bool(return_attention), bool(return_logits_vocab), callback)
         if asynchronous:
             return _results.run(lambda: self._translate(sources, prefixes, request), len(sources), AsyncTranslationResult)
         return self._translate(sources, prefixes, request)
@@ -137,7 +154,7 @@ class Translator(Model):
         longest = whole(longest, "max_decoding_length", 1)
         shortest = whole(shortest, "min_decoding_length", 0)
         patience = real(patience, "patience")
-        is_sampled = whole(top_k, "sampling_topk") != 1 and beam == 1
+        is_sampled = whole(top_k, "sampling_topk") != 1
         if not patience > 0:
             raise ValueError(f"patience: must be above 0, not {patience}")
         if not real(repetition_penalty, "repetition_penalty") > 0:
@@ -146,7 +163,7 @@ class Translator(Model):
             raise ValueError(f"sampling_topp: must be from 0 to 1, not {top_p}")
         if shortest > longest:
             raise ValueError(f"min_decoding_length: {shortest} is more than max_decoding_length, {longest}")
-        if not is_sampled and not alternatives and count > int(beam * patience + 0.5):
+        if not (is_sampled and beam == 1) and not alternatives and count > int(beam * patience + 0.5):
             raise ValueError(f"num_hypotheses: {count} is more than beam_size {beam} times patience {patience}")
         with self._use() as loaded:
             longest = min(longest, self._info(loaded).max_target_length)
@@ -157,27 +174,30 @@ class Translator(Model):
             min_length=min(shortest + 1, longest), length_rule="huggingface", early_stopping="ctranslate2",
             patience=patience, renormalize=True, forced_first=None)
         if alternatives:
+            refuse("sampling_topk with return_alternatives", is_sampled, False, "use one of them")
             options["alternatives"] = count
         if is_sampled:
-            options.update(sample=True, n_best=count, top_k=max(top_k, 0), top_p=float(top_p), seed=next_seed(),
+            options.update(sample=True, top_k=max(top_k, 0), top_p=float(top_p), seed=next_seed(),
                            temperature=real(temperature, "sampling_temperature"))
+            options["n_best"] = count if beam == 1 else options["n_best"]
         return options
 
     def _translate(self, sources, prefixes, request):
-        framed = [self._frame(tokens, request.most_input) for tokens in sources]
-        chosen = [i for i, tokens in enumerate(framed) if not self._is_empty(tokens)]
-        before, behind = (int(bool(self._config.get(key))) for key in ("add_source_bos", "add_source_eos"))
-        if request.options["replace_unknown"] and before + behind > 0:
-            # The model adds the tokens itself, so that no unknown token is replaced by one of them.
+        chosen = [i for i, tokens in enumerate(sources) if not self._is_empty(tokens)]
+        if request.options["replace_unknown"] and any(self._added()):
+            # The library adds the tokens, so that no unknown token is replaced by one of them.
             request.options["exact_tokens"] = False
-            framed = [tokens[before : len(tokens) - behind] for tokens in framed]
-        texts = [self._join(framed[i]) for i in chosen]
+            texts = [self._join(self._cut(sources[i], request.most_input)) for i in chosen]
+        else:
+            texts = [self._join(self._frame(sources[i], request.most_input)) for i in chosen]
         begins = None if prefixes is None else [self._join(prefixes[i]) for i in chosen]
         empty = TranslationResult([[] for _ in range(request.count)],
                                   [0.0] * request.count if request.wants_scores else [])
         results = [empty] * len(sources)
         with self._use() as loaded:
-            found = loaded._submit(texts, request.options, begins).wait() if texts else []
+            generated = self._step_hook(request, chosen) if request.callback is not None else None
+            found = loaded._submit(texts, request.options, begins, generated=generated,
+                                   wants_logits=request.wants_logits and generated is not None).wait() if texts else []
             for i, text, translation in zip(chosen, texts, found):
                 if translation.problem is not None:
                     raise RuntimeError(f"source {i}: {translation.problem}") from translation.problem
@@ -188,7 +208,7 @@ class Translator(Model):
         ends = request.options.get("end_tokens", (self._config.get("eos_token", "</s>"),))
         hypotheses = list(translation.hypotheses)
         if request.options.get("sample"):
-            scores = [one.log_probability / max(len(one.ids), 1) ** request.length_penalty for one in hypotheses]
+            scores = self._sample_scores(loaded, text, hypotheses, request)
             order = sorted(range(len(scores)), key=lambda k: -scores[k])
             hypotheses, scores = [hypotheses[k] for k in order], [scores[k] for k in order]
         else:
@@ -202,7 +222,9 @@ class Translator(Model):
             tokens.append(found + [last] if request.wants_end and last is not None else found)
         attention = [self._attention(loaded, text, one, found) for one, found in zip(hypotheses, tokens)
                      ] if request.wants_attention else []
-        return TranslationResult(tokens, scores if request.wants_scores else [], attention)
+        logits = [list(map(StorageView.from_array, steps)) for steps in
+                  self._logits(loaded, text, hypotheses, request.options)] if request.wants_logits else []
+        return TranslationResult(tokens, scores if request.wants_scores else [], attention, logits)
 
     def _attention(self, loaded, text, hypothesis, tokens):
         """Returns a row for each token: the attention to the source, averaged over the heads that align."""
@@ -212,8 +234,84 @@ class Translator(Model):
         heads = heads if isinstance(heads, int) and heads > 0 else maps.cross.shape[1]
         return maps.cross[layer, :heads].mean(0)[: len(tokens)].tolist()
 
-    def generate_tokens(self, source, target_prefix=None, **options):
-        raise NotImplementedError("generate_tokens is not available; use clformer.Translator.stream()")
+    # ---- Steps ----
+
+    def _step_hook(self, request, numbers):
+        """Returns the hook that calls the program's callback with each step; `numbers` are the indices of the lines."""
+        with self._use() as loaded:
+            model = loaded._engine.model.first
+
+        def generated(token):
+            logits = StorageView.from_array(token.logits) if token.logits is not None else None
+            return bool(request.callback(GenerationStepResult(
+                token.step, numbers[token.line], token.id, 0, tokens_of(model, [token.id])[0],
+                token.log_probability if request.wants_scores else None, logits, token.is_last)))
+
+        return generated
+
+    def _sample_scores(self, loaded, text, hypotheses, request):
+        """Returns the scores of samples, which do not depend on the temperature and on the tokens that may be drawn."""
+        if len(hypotheses) == 1 and not request.wants_scores:
+            return [0.0]
+        scores = []
+        for one, steps in zip(hypotheses, self._logits(loaded, text, hypotheses, request.options)):
+            logits = numpy.array(steps, numpy.float64)
+            largest = logits.max(1)
+            chosen = logits[numpy.arange(len(one.ids)), one.ids]
+            total = (chosen - largest - numpy.log(numpy.exp(logits - largest[:, None]).sum(1))).sum()
+            scores.append(float(total) / max(len(one.ids), 1) ** request.length_penalty)
+        return scores
+
+    def _logits(self, loaded, text, hypotheses, options):
+        """Returns for each hypothesis the logits (V) of its steps: the hypotheses are generated again as target
+        prefixes."""
+        found = [[] for _ in hypotheses]
+        left_out = ("alternatives", "replace_unknown", "sample", "top_k", "top_p", "seed", "temperature", "coverage_penalty")
+        options = {name: value for name, value in options.items() if name not in left_out}
+        options.update(beam=1, n_best=1)
+
+        def generated(token):
+            found[token.line].append(token.logits)
+            return len(found[token.line]) == len(hypotheses[token.line].ids)
+
+        prefixes = [self._join(one.tokens[:-1]) for one in hypotheses]  # the last token has no step after it
+        job = loaded._submit([text] * len(hypotheses), options, prefixes, generated=generated, wants_logits=True)
+        problem = next((one.problem for one in job.wait() if one.problem is not None), None)
+        if problem is not None:
+            raise RuntimeError(str(problem)) from problem
+        return found
+
+    def generate_tokens(self, source, target_prefix=None, *, max_decoding_length=256, min_decoding_length=1, sampling_topk=1,
+                        sampling_topp=1, sampling_temperature=1, return_log_prob=False, repetition_penalty=1,
+                        no_repeat_ngram_size=0, disable_unk=False, suppress_sequences=None, end_token=None,
+                        max_input_length=1024, use_vmap=False):
+        """Yields a GenerationStepResult for each token of the translation of one list of tokens, while it is generated.
+        Closing the generator ends the translation."""
+        steps, is_closed = queue.SimpleQueue(), []
+
+        def callback(step):
+            steps.put(step)
+            return bool(is_closed)
+
+        def translate():
+            try:
+                return self.translate_batch([source], None if target_prefix is None else [target_prefix], **options)
+            finally:
+                steps.put(None)
+
+        options = dict(
+            beam_size=1, max_decoding_length=max_decoding_length, min_decoding_length=min_decoding_length, sampling_topk=sampling_topk,
+            sampling_topp=sampling_topp, sampling_temperature=sampling_temperature, return_scores=return_log_prob,
+            repetition_penalty=repetition_penalty, no_repeat_ngram_size=no_repeat_ngram_size, disable_unk=disable_unk,
+            suppress_sequences=suppress_sequences, end_token=end_token, max_input_length=max_input_length, use_vmap=use_vmap,
+            callback=callback)
+        future = _results.run(translate, 1, AsyncTranslationResult)[0]
+        try:
+            yield from iter(steps.get, None)
+            future.result()
+        finally:
+            is_closed.append(True)
+            future._wait()
 
     # ---- Scores ----
 
@@ -296,7 +394,8 @@ class Translator(Model):
 class _Request:
     """What a call of translate_batch() asks for."""
 
-    def __init__(self, options, most_input, count, length_penalty, wants_scores, wants_end, wants_attention):
+    def __init__(self, options, most_input, count, length_penalty, wants_scores, wants_end, wants_attention, wants_logits,
+                 callback):
         self.options = options
         self.most_input = most_input
         self.count = count
@@ -304,3 +403,5 @@ class _Request:
         self.wants_scores = wants_scores
         self.wants_end = wants_end
         self.wants_attention = wants_attention
+        self.wants_logits = wants_logits
+        self.callback = callback

@@ -39,16 +39,6 @@ def read_vocabulary(folder):
     return tokens[:-1] if tokens[-1:] == [""] else tokens
 
 
-def read_kind(folder):
-    """Returns the kind of model in model.bin: after the version, the size of its name and the name with a NUL."""
-    try:
-        with open(os.path.join(folder, "model.bin"), "rb") as file:
-            start = file.read(6)
-            return file.read(start[4] + 256 * start[5])[:-1].decode("utf-8", "replace") if len(start) == 6 else "unknown"
-    except OSError as error:
-        raise RuntimeError(f"{folder}: has no model.bin; pass the folder of a model that CTranslate2 converted") from error
-
-
 class Whisper(Model):
     """A Whisper model. Threads may share it: windows of all calls share batches."""
 
@@ -60,9 +50,11 @@ class Whisper(Model):
                          tensor_parallel)
 
     def _open(self):
-        kind = read_kind(self._path)
-        if kind != "WhisperSpec":
-            raise ValueError(f"{self._path}: is a model of the kind {kind}, not of Whisper; use ctranslate2.Translator")
+        if not os.path.isfile(os.path.join(self._path, "model.bin")):
+            raise RuntimeError(f"{self._path}: has no model.bin; pass the folder of a model that CTranslate2 converted")
+        if self._stored_kind != "WhisperSpec":
+            raise ValueError(f"{self._path}: is a model of the kind {self._stored_kind}, not of Whisper; use "
+                             "ctranslate2.Translator")
         # CTranslate2 reads only these files; the program loads the tokenizer.
         with tempfile.TemporaryDirectory() as folder:
             for name in FILES:
@@ -171,15 +163,13 @@ class Whisper(Model):
                  return_no_speech_prob=False, max_initial_timestamp_index=50, suppress_blank=True, suppress_tokens=(-1,),
                  sampling_topk=1, sampling_temperature=1):
         """Generates the text of windows; returns a WhisperGenerationResult for each, or a WhisperGenerationResultAsync."""
-        if return_logits_vocab:
-            raise NotImplementedError("return_logits_vocab is not available; use return_scores")
         self._check_view(features)
         prompts = self._prompts(prompts)
         if len(prompts) != features.shape[0] or not prompts:
             raise ValueError(f"prompts: there are {len(prompts)} for {features.shape[0]} windows; pass one for each")
         topk, temperature = whole(sampling_topk, "sampling_topk"), real(sampling_temperature, "sampling_temperature")
         if beam_size != 1 and topk != 1:
-            raise NotImplementedError("sampling_topk is not available with beams; use beam_size=1")
+            raise NotImplementedError("sampling_topk is not available with beams of speech; use beam_size=1")
         if not real(patience, "patience") > 0 or not real(repetition_penalty, "repetition_penalty") > 0:
             raise ValueError("patience and repetition_penalty: must be above 0")
         options = dict(
@@ -188,7 +178,7 @@ class Whisper(Model):
             no_repeat_ngram_size=whole(no_repeat_ngram_size, "no_repeat_ngram_size", 0),
             max_length=whole(max_length, "max_length", 1),
             max_initial_timestamp=whole(max_initial_timestamp_index, "max_initial_timestamp_index", 0),
-            wants_no_speech=int(bool(return_no_speech_prob)))
+            wants_no_speech=int(bool(return_no_speech_prob)), wants_logits=int(bool(return_logits_vocab)))
         if topk != 1 and temperature > 0:
             options.update(top_k=max(topk, 0), temperature=temperature, seed=next_seed())
         suppressed = self._suppressed(suppress_tokens)
@@ -209,6 +199,8 @@ class Whisper(Model):
         return [WhisperGenerationResult([[self._tokens[i] for i in text.ids] for text in one.texts],
                                         [text.ids for text in one.texts],
                                         [text.score for text in one.texts] if wants_scores else [],
+                                        [list(map(StorageView.from_array, text.logits)) for text in one.texts
+                                         if options["wants_logits"]],
                                         one.no_speech_probability) for one in found]
 
     def _prompts(self, prompts):
