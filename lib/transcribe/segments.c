@@ -25,7 +25,8 @@ static clf_status add_segment(struct clf__transcription *work, struct clf_segmen
     };
     transcript->count++;
     *out = segment;
-    return CLF_OK;
+    return work->transcriber->options.multilingual ? clf__copy_string(&segment->language, work->code)
+                                                   : CLF_OK;
 }
 
 static void free_words(struct clf_segment *segment)
@@ -42,6 +43,7 @@ void clf__segment_free(struct clf_segment *segment)
 {
     clf__free(segment->text);
     clf__free(segment->tokens);
+    clf__free(segment->language);
     free_words(segment);
 }
 

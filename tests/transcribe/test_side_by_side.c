@@ -198,6 +198,9 @@ static void test_multilingual(void **state)
         first = transcript;
     }
     check_parts(first, model, &options, samples);
+    for (int i = 0; i < first->count; i++) {
+        assert_non_null(first->segments[i].language);
+    }
     clf_transcript_free(first);
     struct clf_transcriber *transcriber;
     assert_ok(clf_transcriber_create(&transcriber, model, &options));
@@ -219,8 +222,11 @@ static void test_multilingual(void **state)
         const struct clf_segment *segment = &transcripts[3]->segments[k];
         int matches = 0;
         for (int i = 0; i < 3; i++) {
-            matches += transcripts[i]->segments[k].avg_logprob == segment->avg_logprob &&
-                       strcmp(transcripts[i]->segments[k].text, segment->text) == 0;
+            int is_same = transcripts[i]->segments[k].avg_logprob == segment->avg_logprob &&
+                          strcmp(transcripts[i]->segments[k].text, segment->text) == 0;
+            matches += is_same;
+            assert_true(!is_same || strcmp(segment->language, languages[i]) == 0);
+            assert_null(transcripts[i]->segments[k].language);
         }
         assert_int_equal(matches, 1);
     }
