@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "shared/command.h"
+#include "shared/follow.h"
 #include "shared/recordings.h"
 
 static const char help[] =
@@ -21,10 +22,11 @@ static const char help[] =
     "  $ clformer transcribe -m small.pt --language pt --format srt -o subtitles *.mp3\n"
     "  $ ffmpeg -i film.mkv -f s16le -ac 1 -ar 16000 - |\n"
     "      clformer transcribe -m whisper-small --raw 16000 -\n"
+    "  $ arecord -f S16_LE -r 16000 | clformer transcribe -m whisper-small --follow --vad\n"
     "\n"
     "Text is printed segment by segment; other formats are printed at the end of each recording. If a\n"
     "recording cannot be read, an error is printed, the other recordings are transcribed, and the exit\n"
-    "status is 1. A pipe is read to its end before it is transcribed.\n";
+    "status is 1. Without --follow, a pipe is read to its end before it is transcribed.\n";
 
 enum { MOST_TEMPERATURES = 1000 };
 
@@ -33,6 +35,7 @@ struct job {
     struct clf_transcribe_options options;
     double *clips, *temperatures;
     int32_t *suppressed;
+    struct follow *follow; /* NULL: whole recordings */
     struct setup setup;
 };
 
@@ -289,7 +292,9 @@ static int transcribe_all(struct job *job)
 {
     struct clf_transcriber *transcriber = NULL;
     clf_status status = clf_transcriber_create(&transcriber, job->setup.model, &job->options);
-    int result = status == CLF_OK ? transcribe_to(transcriber, &job->flags) : report_failure(status);
+    int result = status != CLF_OK      ? report_failure(status)
+                 : job->follow != NULL ? follow_run(job->follow, transcriber)
+                                       : transcribe_to(transcriber, &job->flags);
     clf_transcriber_free(transcriber);
     return result;
 }
@@ -299,7 +304,9 @@ int verb_transcribe(int argc, char **argv)
     struct job job = {.clips = NULL};
     int status = flags_parse(&job.flags, argc, argv, TAKES_MODEL | TAKES_DEVICE | TAKES_SPEECH, help);
     if (status < 0) {
-        status = flags_operands(&job.flags, 1, argc, "transcribe requires one or more recordings");
+        status = job.flags.follow
+                     ? flags_operands(&job.flags, 0, 1, "transcribe --follow requires at most one stream")
+                     : flags_operands(&job.flags, 1, argc, "transcribe requires one or more recordings");
     }
     if (status >= 0) {
         return status;
@@ -313,13 +320,18 @@ int verb_transcribe(int argc, char **argv)
     }
     status = status < 0 ? parse_temperatures(&job) : status;
     status = status < 0 && job.flags.suppressed != NULL ? parse_suppressed(&job) : status;
+    status = status < 0 ? follow_check(&job.flags) : status;
     status = status < 0 ? check_flags(&job) : status;
     status = status < 0 ? check_outputs(&job.flags) : status;
+    if (status < 0 && job.flags.follow) {
+        status = follow_open(&job.follow, &job.flags, &job.options);
+    }
     status = status < 0 ? setup_open(&job.setup, &job.flags) : status;
     if (status == EXIT_DONE) {
         status = print_all_kernel_times(&job.setup, transcribe_all(&job));
         setup_close(&job.setup);
     }
+    follow_close(job.follow);
     free(job.clips);
     free(job.temperatures);
     free(job.suppressed);

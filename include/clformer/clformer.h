@@ -35,6 +35,7 @@
 #include <clformer/glossary.h>
 #include <clformer/inspect.h>
 #include <clformer/interrupt.h>
+#include <clformer/live.h>
 #include <clformer/log.h>
 #include <clformer/model.h>
 #include <clformer/ranks.h>

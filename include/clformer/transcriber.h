@@ -44,6 +44,7 @@ struct clf_segment {
     double avg_logprob;       /* mean log-probability of the tokens, including the end token */
     double compression_ratio; /* bytes of text / bytes after zlib compression; NaN if built without zlib */
     double no_speech_prob;    /* probability that the window holds no speech */
+    char *language; /* language code, with `multilingual`; otherwise NULL: the language of the transcript */
 };
 
 /* The transcript of a recording. */

@@ -1,4 +1,4 @@
-/* Decodes audio files with libsndfile or FFmpeg and resamples to CLF_AUDIO_RATE with soxr. */
+/* Decodes audio files with libsndfile or FFmpeg. */
 #include "audio/decoder.h"
 
 #include <clformer/audio.h>
@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include <sndfile.h>
-#include <soxr.h>
 
 #include "audio/byte_range.h"
 #include "audio/ffmpeg.h"
 #include "audio/parts.h"
+#include "audio/resampler.h"
 #include "audio/spool.h"
 #include "audio/wav.h"
 #include "base/file.h"
@@ -37,9 +37,9 @@ struct clf__decoder {
     SNDFILE *file;
     struct clf__ffmpeg *ffmpeg; /* NULL: libsndfile decodes the part */
     SF_INFO info;               /* frames is SF_COUNT_MAX if the file does not declare the length */
-    soxr_t resampler;           /* NULL: the sample rate is CLF_AUDIO_RATE */
-    float *frames;              /* (BLOCK, channels) */
-    float *mono;                /* (mono_size) */
+    struct clf__resampler *resampler;
+    float *frames; /* (BLOCK, channels) */
+    float *mono;   /* (mono_size) */
     size_t mono_size;
     size_t next, filled; /* index of the next sample, and number of samples, in `mono` */
     int64_t read;        /* frames read from the part */
@@ -140,7 +140,7 @@ static void stop(struct clf__decoder *decoder)
     }
     clf__ffmpeg_free(decoder->ffmpeg);
     decoder->ffmpeg = NULL;
-    soxr_delete(decoder->resampler);
+    clf__resampler_free(decoder->resampler);
     decoder->resampler = NULL;
 }
 
@@ -153,18 +153,6 @@ static void warn_of_end(const struct clf__decoder *decoder)
         clf__log(CLF_LOG_WARNING, "%s: the file is truncated; it contains %.2f s of the declared %.2f s",
                  decoder->name, seconds, seconds * (double)declared / (double)present);
     }
-}
-
-static clf_status create_resampler(struct clf__decoder *decoder)
-{
-    soxr_error_t error = NULL;
-    if (decoder->info.samplerate != CLF_AUDIO_RATE) {
-        decoder->resampler =
-            soxr_create(decoder->info.samplerate, CLF_AUDIO_RATE, 1, &error, NULL, NULL, NULL);
-    }
-    return error == NULL ? CLF_OK
-                         : clf__fail(CLF_OUT_OF_MEMORY, "%s: the samples cannot be resampled: %s",
-                                     decoder->name, error);
 }
 
 static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
@@ -185,7 +173,7 @@ static enum clf__audio_kind kind_of(const struct clf__decoder *decoder)
 /* Prepares to read the opened part. */
 static clf_status begin_part(struct clf__decoder *decoder)
 {
-    CLF__TRY(create_resampler(decoder));
+    CLF__TRY(clf__resampler_create(&decoder->resampler, decoder->info.samplerate, decoder->name));
     if (decoder->ffmpeg != NULL) {
         return CLF_OK;
     }
@@ -397,19 +385,9 @@ static clf_status read_block(struct clf__decoder *decoder)
  */
 static clf_status convert(struct clf__decoder *decoder, float *samples, size_t room, size_t *count)
 {
-    size_t have = decoder->filled - decoder->next, used = 0;
-    const float *from = decoder->mono + decoder->next;
-    if (decoder->resampler == NULL) {
-        *count = used = have < room ? have : room;
-        memcpy(samples, from, used * sizeof *samples);
-    } else {
-        soxr_error_t error =
-            soxr_process(decoder->resampler, have > 0 ? from : NULL, have, &used, samples, room, count);
-        if (error != NULL) {
-            return clf__fail(CLF_OUT_OF_MEMORY, "%s: the samples cannot be resampled: %s", decoder->name,
-                             error);
-        }
-    }
+    size_t have = decoder->filled - decoder->next, used;
+    CLF__TRY(clf__resampler_run(decoder->resampler, decoder->mono + decoder->next, have, &used, samples, room,
+                                count));
     decoder->next += used;
     return CLF_OK;
 }

@@ -68,6 +68,10 @@ struct clf_transcriber {
     atomic_int calls;       /* running calls */
 };
 
+/* Replaces the initial prompt of a transcriber without running calls; NULL: none. Returns CLF_TEXT if the
+ * text contains special tokens. */
+clf_status clf__transcriber_set_prompt(struct clf_transcriber *transcriber, const char *text);
+
 /* The decoded tokens of a window. */
 struct clf__decoded {
     const int32_t *ids; /* owned by the Whisper search */

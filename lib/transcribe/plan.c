@@ -80,20 +80,18 @@ static double most_speech(const struct clf_transcribe_options *options)
     return most < limit ? most : limit; /* NaN: the limit */
 }
 
-static struct clf__speech_rules rules_of(const struct clf_transcribe_options *options)
+struct clf__speech_rules clf__plan_speech_rules(const struct clf_transcribe_options *options,
+                                                double silence_ms)
 {
     enum { A_MILLISECOND = CLF_AUDIO_RATE / 1000 };
     static const double hysteresis = 0.15, least = 0.01;
     double silence = options->vad_min_silence_duration_ms;
-    if (isnan(silence)) {
-        silence = options->batch_windows > 0 ? BATCHED_SILENCE_MS : SEQUENTIAL_SILENCE_MS;
-    }
     return (struct clf__speech_rules){
         .threshold = options->vad_threshold,
         .neg_threshold = isnan(options->vad_neg_threshold) ? fmax(options->vad_threshold - hysteresis, least)
                                                            : options->vad_neg_threshold,
         .min_speech = options->vad_min_speech_duration_ms * A_MILLISECOND,
-        .min_silence = silence * A_MILLISECOND,
+        .min_silence = (isnan(silence) ? silence_ms : silence) * A_MILLISECOND,
         .speech_pad = options->vad_speech_pad_ms * A_MILLISECOND,
         .max_speech = most_speech(options) * CLF_AUDIO_RATE,
     };
@@ -232,7 +230,8 @@ clf_status clf__plan_make(struct clf__plan *out, const struct clf_transcriber *t
     clf_status status = measure(&measured, transcriber, audio, hooks);
     out->frames = measured.samples / CLF__FRAME_SAMPLES;
     if (status == CLF_OK && options->vad) {
-        struct clf__speech_rules rules = rules_of(options);
+        struct clf__speech_rules rules = clf__plan_speech_rules(
+            options, options->batch_windows > 0 ? BATCHED_SILENCE_MS : SEQUENTIAL_SILENCE_MS);
         status = clf__speech_find(&speech, measured.speech, measured.chunks, measured.samples, &rules);
     }
     if (status == CLF_OK) {

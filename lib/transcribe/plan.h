@@ -3,7 +3,7 @@
 #ifndef CLF_TRANSCRIBE_PLAN_H
 #define CLF_TRANSCRIBE_PLAN_H
 
-#include "audio/spans.h"
+#include "audio/vad/speech.h"
 #include "transcribe/internal.h"
 
 struct clf__plan {
@@ -26,6 +26,10 @@ static inline int clf__plan_is_needed(const struct clf_transcribe_options *optio
 clf_status clf__plan_make(struct clf__plan *out, const struct clf_transcriber *transcriber,
                           struct clf_audio *audio, const struct clf_translate_options *hooks);
 void clf__plan_free(struct clf__plan *plan);
+
+/* Returns the rules for finding speech; silence_ms: the default of vad_min_silence_duration_ms. */
+struct clf__speech_rules clf__plan_speech_rules(const struct clf_transcribe_options *options,
+                                                double silence_ms);
 
 /* Returns CLF_BAD_ARGUMENT if the options of voice activity detection are out of range. */
 clf_status clf__plan_check(const struct clf_transcribe_options *options);

@@ -25,7 +25,8 @@ static clf_status add_segment(struct clf__transcription *work, struct clf_segmen
     };
     transcript->count++;
     *out = segment;
-    return CLF_OK;
+    return work->transcriber->options.multilingual ? clf__copy_string(&segment->language, work->code)
+                                                   : CLF_OK;
 }
 
 static void free_words(struct clf_segment *segment)
@@ -42,6 +43,7 @@ void clf__segment_free(struct clf_segment *segment)
 {
     clf__free(segment->text);
     clf__free(segment->tokens);
+    clf__free(segment->language);
     free_words(segment);
 }
 
@@ -73,6 +75,31 @@ static clf_status cut_segment(struct clf__transcription *work, int first, int en
                             end - first);
 }
 
+/* Returns 1 if the recording has silence that was skipped after a span. */
+static int has_silence(const struct clf__span *spans, int index)
+{
+    return spans[index + 1].start > spans[index].end;
+}
+
+/* Moves the times of a segment that continues in another span out of the silence around spans: a segment does
+ * not begin in the padding after speech, nor end in the padding before it. */
+static void leave_padding(const struct clf__transcription *work, struct clf_segment *segment)
+{
+    const struct clf__span *spans = work->spans;
+    double pad = work->transcriber->options.vad_speech_pad_ms / 1000;
+    int first = clf__spans_find(spans, work->span_count, segment->start, 0);
+    int last = clf__spans_find(spans, work->span_count, segment->end, 1);
+    double next = (double)clf__spans_length(spans, first + 1) / CLF_AUDIO_RATE;
+    double before = (double)clf__spans_length(spans, last) / CLF_AUDIO_RATE;
+    if (first < last && next - segment->start <= pad && has_silence(spans, first)) {
+        segment->start = next;
+        first++;
+    }
+    if (first < last && segment->end - before <= pad && has_silence(spans, last - 1)) {
+        segment->end = before;
+    }
+}
+
 /* Converts times in the spans of a recording to times in the recording. A word belongs to the span that
  * contains its midpoint, as in faster-whisper. */
 static void move_times(const struct clf__transcription *work, struct clf_segment *segment)
@@ -86,6 +113,7 @@ static void move_times(const struct clf__transcription *work, struct clf_segment
     }
     double window = clf__transcription_time(work, (double)segment->seek / CLF__FRAMES_A_SECOND, 0);
     segment->seek = llrint(window * CLF__FRAMES_A_SECOND);
+    leave_padding(work, segment);
     segment->start = clf__transcription_time(work, segment->start, 0);
     segment->end = fmax(clf__transcription_time(work, segment->end, 1), segment->start);
     if (segment->word_count > 0) {

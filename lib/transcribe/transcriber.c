@@ -178,6 +178,12 @@ static const char *unless_empty(const char *text)
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
+clf_status clf__transcriber_set_prompt(struct clf_transcriber *transcriber, const char *text)
+{
+    transcriber->prompt.count = 0;
+    return encode_prompt(&transcriber->prompt, transcriber, text);
+}
+
 /* Reads whether the model is multilingual from generation_config.json, or infers it from the vocabulary. */
 static clf_status find_kind(struct clf_transcriber *transcriber)
 {

@@ -239,6 +239,10 @@ static clf_status add_segment(struct text *text, const struct clf_segment *segme
     CLF__TRY(add_field(text, "avg_logprob", segment->avg_logprob));
     CLF__TRY(add_field(text, "compression_ratio", segment->compression_ratio));
     CLF__TRY(add_field(text, "no_speech_prob", segment->no_speech_prob));
+    if (segment->language != NULL) {
+        CLF__TRY(add(text, ", \"language\": "));
+        CLF__TRY(add_string(text, segment->language));
+    }
     if (has_words) {
         CLF__TRY(add_words(text, segment));
     }

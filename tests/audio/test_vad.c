@@ -213,6 +213,77 @@ static void test_speech(void **state)
     assert_int_equal(count_speech(NULL, 0, 0, 0), 0);
 }
 
+/* The share of the chunks of synthesised music that is taken for speech: at most 1 per cent, and 20 per cent
+ * of strings with vibrato, whose harmonics move like those of a voice. */
+static void test_music(void **state)
+{
+    (void)state;
+    enum { LENGTH = 30 };
+    for (int kind = 0; kind < 4; kind++) {
+        float *samples = support_array((size_t)LENGTH * SOUNDS_RATE, sizeof *samples);
+        sounds_add_chords(samples, LENGTH * SOUNDS_RATE, kind, 3);
+        int found = count_speech(samples, LENGTH * SOUNDS_RATE, 0, LENGTH);
+        assert_true(found <= LENGTH * SOUNDS_RATE / CLF__VAD_CHUNK / (kind == 2 ? 5 : 100));
+    }
+}
+
+/* Finds the spans of speech of a recording, in seconds. */
+static int find_spans(double (*out)[2], const float *samples, int count)
+{
+    const struct clf__speech_rules rules = {.threshold = 0.5,
+                                            .neg_threshold = 0.35,
+                                            .min_silence = 2.0 * SOUNDS_RATE,
+                                            .speech_pad = 0.4 * SOUNDS_RATE,
+                                            .max_speech = INFINITY};
+    struct clf__detector *detector;
+    struct clf__spans spans = {0};
+    float *probabilities;
+    int chunks = count / CLF__VAD_CHUNK;
+    assert_ok(clf__detector_create(&detector, NULL));
+    for (int i = 0; i < chunks; i++) {
+        assert_ok(clf__detector_add(detector, samples + (size_t)i * CLF__VAD_CHUNK));
+    }
+    assert_ok(clf__detector_finish(&probabilities, detector));
+    assert_ok(clf__speech_find(&spans, probabilities, chunks, count, &rules));
+    for (int i = 0; i < spans.count && i < 8; i++) {
+        out[i][0] = (double)spans.data[i].start / SOUNDS_RATE;
+        out[i][1] = (double)spans.data[i].end / SOUNDS_RATE;
+    }
+    int found = spans.count;
+    clf__spans_free(&spans);
+    clf__free(probabilities);
+    clf__detector_free(detector);
+    return found;
+}
+
+/* Speech with long pauses of silence, noise or music: each part is one span, with times of the recording. */
+static void test_pauses(void **state)
+{
+    (void)state;
+    enum { PAUSE = 9, PART = 4, PARTS = 3, LENGTH = PARTS * (PAUSE + PART) + PAUSE };
+    for (int kind = 0; kind < 3; kind++) {
+        double spans[8][2];
+        float *samples = support_array((size_t)LENGTH * SOUNDS_RATE, sizeof *samples);
+        for (int i = 0; i <= PARTS; i++) {
+            float *pause = samples + (size_t)i * (PAUSE + PART) * SOUNDS_RATE;
+            if (kind == 1) {
+                sounds_add_noise(pause, PAUSE * SOUNDS_RATE, 0.01F);
+            } else if (kind == 2) {
+                sounds_add_chords(pause, PAUSE * SOUNDS_RATE, 0, (uint64_t)i + 1);
+            }
+            if (i < PARTS) {
+                sounds_add_speech(pause + PAUSE * SOUNDS_RATE, PART * SOUNDS_RATE, (uint64_t)i + 1);
+            }
+        }
+        assert_int_equal(find_spans(spans, samples, LENGTH * SOUNDS_RATE), PARTS);
+        for (int i = 0; i < PARTS; i++) {
+            double start = i * (PAUSE + PART) + PAUSE, end = start + PART;
+            assert_true(spans[i][0] > start - 1 && spans[i][0] < start + 0.1);
+            assert_true(spans[i][1] > end - 0.1 && spans[i][1] < end + 1);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +292,8 @@ int main(void)
         cmocka_unit_test_teardown(test_bad_networks, support_teardown),
         cmocka_unit_test_teardown(test_no_speech, support_teardown),
         cmocka_unit_test_teardown(test_speech, support_teardown),
+        cmocka_unit_test_teardown(test_music, support_teardown),
+        cmocka_unit_test_teardown(test_pauses, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

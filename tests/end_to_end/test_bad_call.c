@@ -64,6 +64,16 @@ static void test_flags(void **state)
     refuse_call("transcribe -m x --format SRT", "transcribe requires"); /* letters of either case */
     refuse_call("transcribe -m x --vad-threshold 0.3 a.wav",
                 "flags that begin with --vad- require --vad; add it");
+    refuse_call("transcribe -m x --step 2 a.wav", "--step and --unstable: require --follow; add it");
+    refuse_call("transcribe -m x --follow a.wav b.wav", "transcribe --follow requires at most one stream");
+    refuse_call("transcribe -m x --follow --unstable", "--unstable: requires --format json");
+    refuse_call("transcribe -m x --follow -o out", "--output: has no effect with --follow");
+    refuse_call("transcribe -m x --follow --format all", "--format all: cannot be combined with --follow");
+    refuse_call("transcribe -m x --follow --clip 0,1", "--clip: has no effect with --follow");
+    refuse_call("transcribe -m x --follow --prefix a", "--prefix: has no effect with --follow");
+    refuse_call("transcribe -m x --follow --batch-windows 2", "have no effect with --follow");
+    refuse_call("transcribe -m x --follow --word-timestamps --format srt --max-line-width 40",
+                "remove the flags that lay out subtitles");
     refuse_call("transcribe -m x --batch-windows 0 a.wav", "--batch-windows: must be at least 1; remove it");
     refuse_call("transcribe -m x --batch 2 --batch-windows 2 a.wav",
                 "--batch: has no effect with --batch-windows");

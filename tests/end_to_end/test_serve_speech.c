@@ -219,16 +219,37 @@ static void test_models(void **state)
     assert_int_equal(last.status, 400);
 }
 
-/* Open WebUI sends the recording in JSON. */
-/* Runs after tests that transcribe. */
-static void test_metrics(void **state)
+/* Returns the value of a counter of the model. */
+static double counter(const char *name)
 {
-    (void)state;
     http_request(&last, shared.port, "GET /metrics", "", "");
-    const char *line = strstr(last.body, "\nclformer_audio_seconds_total{model=\"tiny\"} ");
-    assert_true(line != NULL && atof(strchr(line, '}') + 1) > 0);
+    const char *line = strstr(last.body, process_format("\nclformer_%s{model=\"tiny\"} ", name));
+    assert_non_null(line);
+    return atof(strchr(line, '}') + 1);
 }
 
+/* A greedy transcription without fallback of a window: one row in each step, and a step for each token. */
+static void test_metrics(void **state)
+{
+    static const char *const names[] = {"windows_total", "batches_total", "steps_total", "step_rows_total",
+                                        "target_tokens_total"};
+    double before[5], grown[5];
+    (void)state;
+    assert_true(counter("audio_seconds_total") > 0);
+    for (int i = 0; i < 5; i++) {
+        before[i] = counter(names[i]);
+    }
+    json_decref(post_json("language=de"));
+    for (int i = 0; i < 5; i++) {
+        grown[i] = counter(names[i]) - before[i];
+    }
+    assert_true(grown[0] >= 1 && grown[1] == grown[0]);
+    assert_true(grown[2] > 0 && grown[3] >= grown[2] && grown[4] > 0 && grown[4] <= grown[3]);
+    http_request(&last, shared.port, "GET /metrics", "", "");
+    assert_null(strstr(last.body, "clformer_source_tokens_total{"));
+}
+
+/* Open WebUI sends the recording in JSON. */
 static void test_json_body(void **state)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -224,7 +224,7 @@ static const char *model_flag(void)
 /* Begins a transcription that takes far longer than the test; returns the connection. */
 static int begin_long(int port, const char *stream)
 {
-    struct http_form form = form_of_sound(900);
+    struct http_form form = form_of_sound(support_small() ? 300 : 900);
     http_form_field(&form, "stream", stream);
     form = http_form_request(&form, TRANSCRIPTIONS);
     int client = http_connect(port);
@@ -287,6 +287,59 @@ static void test_busy(void **state)
             close(clients[i].fd);
         }
     }
+}
+
+/* Returns how many recordings wait for their turn. */
+static int count_waiting(int port)
+{
+    int count = -1;
+    http_request(&last, port, "GET /metrics", "", "");
+    const char *line = strstr(last.body, "\nclformer_recordings_waiting{model=\"tiny\"} ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(strchr(line, ' '), "%d", &count), 1);
+    return count;
+}
+
+/* With a full queue, each API gives the answer that makes its clients retry; whisper-asr-webservice, whose
+ * clients do not, waits. */
+static void test_full_queue(void **state)
+{
+    enum { RUNNING = 16, WAITING = 112 };
+    int clients[RUNNING + WAITING];
+    (void)state;
+    struct http_server server = http_start(process_format("%s --metrics --grace 0", model_flag()));
+    struct http_form form = form_of_sound(0.1), raw = {.bytes = NULL};
+    struct http_form request = http_form_request(&form, TRANSCRIPTIONS);
+    for (int i = 0; i < RUNNING + WAITING; i++) {
+        clients[i] = i < RUNNING ? begin_long(server.port, "false") : http_connect(server.port);
+        if (i >= RUNNING) {
+            http_send(clients[i], request.bytes, request.size);
+        }
+    }
+    while (count_waiting(server.port) < WAITING) {
+        http_pause();
+    }
+    http_form_post(&last, server.port, TRANSCRIPTIONS, &form);
+    assert_int_equal(last.status, 429);
+    assert_non_null(strstr(last.body, "\"code\":\"rate_limit_exceeded\""));
+    http_form_post(&last, server.port, "/inference", &form);
+    assert_int_equal(last.status, 429);
+    assert_string_equal(last.body, "{\"error\":\"the server is busy; try again later\"}");
+    assert_non_null(strstr(last.bytes, "\r\nRetry-After: 10\r\n"));
+    http_form_file(&raw, "audio_file", "a", "ab", 2);
+    request = http_form_request(&raw, "/asr?encode=false");
+    int asr = http_connect(server.port);
+    http_send(asr, request.bytes, request.size);
+    while (count_waiting(server.port) < WAITING + 1) {
+        http_pause();
+    }
+    struct pollfd answer = {.fd = asr, .events = POLLIN};
+    assert_int_equal(poll(&answer, 1, 0), 0);
+    assert_int_equal(http_stop(&server, SIGTERM), 0);
+    for (int i = 0; i < RUNNING + WAITING; i++) {
+        close(clients[i]);
+    }
+    close(asr);
 }
 
 /* Sends a request for the transcript of a recording; returns the connection. */
@@ -403,6 +456,7 @@ int main(void)
         cmocka_unit_test_teardown(test_stream, support_teardown),
         cmocka_unit_test_teardown(test_gone, support_teardown),
         cmocka_unit_test_teardown(test_busy, support_teardown),
+        cmocka_unit_test_teardown(test_full_queue, support_teardown),
         cmocka_unit_test_teardown(test_many, support_teardown),
         cmocka_unit_test_teardown(test_stop, support_teardown),
         cmocka_unit_test_teardown(test_keys, support_teardown),

@@ -47,10 +47,21 @@ def test_equals_the_command(transcriber, recording):
     assert [segment.id for segment in segments] == list(range(1, len(segments) + 1))
 
 
+def test_language_of_segments(transcriber, recording):
+    assert {segment.language for segment in transcriber.transcribe(recording)} == {None}
+    flags = ["--beam", "1", "--temperature", "0", "--temperature-increment-on-fallback", "0", "--no-speech-threshold", "none",
+             "--multilingual"]
+    words = [COMMAND, "transcribe", "-m", WHISPER, "--format", "json", *flags, recording]
+    expected = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)["segments"]
+    found = list(transcriber.transcribe(recording, multilingual=True))
+    assert [segment.language for segment in found] == [segment["language"] for segment in expected]
+    assert all(segment.language for segment in found)
+
+
 def test_every_option():
     """Every flag of the command that sets an option of the library is a keyword argument."""
     others = {"help", "model", "device", "variant", "gemm", "attention", "instructions", "precision", "quiet", "verbose",
-              "output", "format", "raw", "batch", "highlight_words", "max_line_width", "max_line_count", "max_words_per_line"}
+              "output", "format", "raw", "follow", "step", "unstable", "batch", "highlight_words", "max_line_width", "max_line_count", "max_words_per_line"}
     assert flags_of("transcribe") - others == set(clformer.TranscribeOptions.__annotations__)
 
 

@@ -62,6 +62,47 @@ static inline void sounds_add_music(float *samples, int count)
     }
 }
 
+/* Adds a note of decaying harmonics to `length` samples. vibrato: seconds by which the phase moves. */
+static inline void sounds_add_note(float *samples, int length, int semitone, int harmonics, double attack,
+                                   double vibrato)
+{
+    double pitch = 6.283185307 * 130.8 * pow(2, semitone / 12.0);
+    for (int i = 0; i < length; i++) {
+        double t = (double)i / SOUNDS_RATE, left = (double)(length - i) / SOUNDS_RATE, sum = 0;
+        double phase = pitch * (t + vibrato * sin(34.56 * t));
+        for (int h = 1; h <= harmonics; h++) {
+            sum += sin(h * phase + h) / h;
+        }
+        samples[i] += (float)(0.08 * sum * fmin(1, t / attack) * exp(-0.6 * t) * fmin(1, left / 0.05));
+    }
+}
+
+/* Adds chords with envelopes, one per second. kind 0: an organ; 1: a piano with a melody; 2: strings with
+ * vibrato; 3: a band with drums. */
+static inline void sounds_add_chords(float *samples, int count, int kind, uint64_t seed)
+{
+    static const int chords[6][3] = {{0, 4, 7}, {9, 12, 16}, {5, 9, 12}, {7, 11, 14}, {2, 5, 9}, {4, 7, 11}};
+    static const int harmonics[] = {9, 6, 8, 7};
+    static const double attacks[] = {0.02, 0.005, 0.15, 0.01};
+    struct support_random random = {seed};
+    for (int at = 0; at < count; at += SOUNDS_RATE) {
+        int length = count - at < SOUNDS_RATE ? count - at : SOUNDS_RATE;
+        const int *chord = chords[support_integer(&random, 6)];
+        for (int k = 0; k < 3; k++) {
+            sounds_add_note(samples + at, length, chord[k], harmonics[kind], attacks[kind],
+                            kind == 2 ? 0.0006 : 0);
+        }
+        for (int k = 0; k < length && kind % 2 == 1; k += SOUNDS_RATE / 4) {
+            int rest = length - k < SOUNDS_RATE / 4 ? length - k : SOUNDS_RATE / 4;
+            sounds_add_note(samples + at + k, rest, 12 + chord[support_integer(&random, 3)], 5, 0.005, 0);
+        }
+        for (int i = 0; i < length && kind == 3; i++) {
+            double t = (double)(i % (SOUNDS_RATE / 2)) / SOUNDS_RATE;
+            samples[at + i] += 0.3F * support_uniform(&random) * (float)exp(-50 * t);
+        }
+    }
+}
+
 /* Adds the hum of the mains. */
 static inline void sounds_add_hum(float *samples, int count)
 {

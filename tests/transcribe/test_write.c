@@ -274,6 +274,12 @@ static void test_rare(void **state)
               "{\"text\": \"\", \"segments\": [{\"id\": 3, \"seek\": 720000, \"start\": 7201.0005, \"end\": "
               "360000.0625, \"text\": \"\", \"tokens\": [], \"temperature\": 0.0, \"avg_logprob\": -1e-05, "
               "\"compression_ratio\": 123456789.25, \"no_speech_prob\": NaN}], \"language\": \"pt\"}");
+    segment.language = "fr"; /* with `multilingual` */
+    check_one(&segment, CLF_TRANSCRIPT_JSON,
+              "{\"text\": \"\", \"segments\": [{\"id\": 3, \"seek\": 720000, \"start\": 7201.0005, \"end\": "
+              "360000.0625, \"text\": \"\", \"tokens\": [], \"temperature\": 0.0, \"avg_logprob\": -1e-05, "
+              "\"compression_ratio\": 123456789.25, \"no_speech_prob\": NaN, \"language\": \"fr\"}], "
+              "\"language\": \"pt\"}");
 }
 
 static void test_nothing(void **state)

@@ -9,6 +9,7 @@
 #include "serve/detection.h"
 #include "serve/detector.h"
 #include "serve/file_request.h"
+#include "serve/live_request.h"
 #include "serve/page.h"
 #include "serve/speech_routes.h"
 #include "serve/suggestions.h"
@@ -113,23 +114,27 @@ static const struct endpoint_route {
     const char *path;     /* a trailing slash: also matches longer paths */
     endpoint *get, *post; /* NULL: the method is not allowed */
     const char *error;    /* key of error messages */
+    int needs_speech;     /* the path exists only with a speech model */
+    int takes_bytes;      /* the body has no fields */
 } routes[] = {
-    {"/translate", NULL, translate_request, "error"},
-    {"/detect", NULL, detect_request, "error"},
-    {"/translate_file", NULL, file_translate, "error"},
-    {"/download_file/", file_download, NULL, "error"},
-    {"/suggest", NULL, suggestions_add, "error"},
-    {"/languages", get_languages, NULL, "error"},
-    {"/frontend/settings", get_settings, NULL, "error"},
-    {"/health", get_health, NULL, "error"},
-    {"/ready", get_ready, NULL, "error"},
-    {"/metrics", get_metrics, NULL, "error"},
-    {"/v1/translate", NULL, v1_translate, "error"},
-    {"/v1/attention", NULL, v1_attention, "error"},
-    {"/v2/translate", NULL, deepl_translate, "message"},
-    {"/v2/languages", deepl_languages, deepl_languages, "message"},
-    {"/v2/usage", deepl_usage, deepl_usage, "message"},
-    {"/v3/languages", deepl_languages_v3, NULL, "message"},
+    {"/translate", NULL, translate_request, "error", 0, 0},
+    {"/detect", NULL, detect_request, "error", 0, 0},
+    {"/translate_file", NULL, file_translate, "error", 0, 0},
+    {"/download_file/", file_download, NULL, "error", 0, 0},
+    {"/suggest", NULL, suggestions_add, "error", 0, 0},
+    {"/languages", get_languages, NULL, "error", 0, 0},
+    {"/frontend/settings", get_settings, NULL, "error", 0, 0},
+    {"/health", get_health, NULL, "error", 0, 0},
+    {"/ready", get_ready, NULL, "error", 0, 0},
+    {"/metrics", get_metrics, NULL, "error", 0, 0},
+    {"/v1/translate", NULL, v1_translate, "error", 0, 0},
+    {"/v1/attention", NULL, v1_attention, "error", 0, 0},
+    {"/v1/transcribe/live", NULL, live_open, "error", 1, 0},
+    {"/v1/transcribe/live/", live_read, live_send, "error", 1, 1},
+    {"/v2/translate", NULL, deepl_translate, "message", 0, 0},
+    {"/v2/languages", deepl_languages, deepl_languages, "message", 0, 0},
+    {"/v2/usage", deepl_usage, deepl_usage, "message", 0, 0},
+    {"/v3/languages", deepl_languages_v3, NULL, "message", 0, 0},
 };
 
 /* Returns the route of a path, or NULL. */
@@ -146,11 +151,15 @@ static const struct endpoint_route *find_route(const char **rest, const char *pa
     return NULL;
 }
 
-/* Answers with a function. The last parameters are those of endpoints_answer(). */
+/* Answers with a function of a route. The last parameters are those of endpoints_answer(). */
 static struct answer call(struct service *service, struct MHD_Connection *connection, endpoint *called,
-                          const char *method, const char *rest, const char *body, size_t size)
+                          int takes_bytes, const char *method, const char *rest, const char *body,
+                          size_t size)
 {
-    struct fields fields = fields_read(connection, method, body, size);
+    struct fields fields =
+        takes_bytes ? fields_read(connection, "GET", NULL, 0) : fields_read(connection, method, body, size);
+    fields.body = takes_bytes ? body : NULL;
+    fields.body_size = takes_bytes ? size : 0;
     fields.rest = rest;
     struct answer answer =
         fields.problem != NULL ? endpoints_error(400, "%s", fields.problem) : called(service, &fields);
@@ -194,7 +203,8 @@ struct answer endpoints_answer(struct service *service, struct MHD_Connection *c
     if (file != NULL) {
         return get_file(file, connection, method);
     }
-    if (route == NULL || (route->get == get_metrics && service->metrics == NULL)) {
+    if (route == NULL || (route->get == get_metrics && service->metrics == NULL) ||
+        (route->needs_speech && service->speech == NULL)) {
         return endpoints_error(404, "Not Found");
     }
     int is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
@@ -203,8 +213,9 @@ struct answer endpoints_answer(struct service *service, struct MHD_Connection *c
     if (called == NULL && service->cors != NULL && strcmp(method, "OPTIONS") == 0) {
         return (struct answer){.status = 200, .text = strdup("")}; /* a browser's preflight request */
     }
-    struct answer answer = called != NULL ? call(service, connection, called, method, rest, body, size)
-                                          : endpoints_error(405, "Method Not Allowed");
+    struct answer answer =
+        called != NULL ? call(service, connection, called, route->takes_bytes, method, rest, body, size)
+                       : endpoints_error(405, "Method Not Allowed");
     if (called == NULL) {
         answer.allow = route->get == NULL ? "POST" : route->post == NULL ? "GET, HEAD" : "GET, HEAD, POST";
     }

@@ -29,6 +29,7 @@ struct service {
     int (*request_is_over)(void *unused); /* whether to end this thread's request */
     struct access_log *log;               /* NULL: none */
     struct speech_models *speech;         /* NULL: none */
+    struct live_sessions *live;           /* live transcriptions; NULL: none */
     int allows_load;                      /* 1: --allow-load */
     struct speech_model *_Atomic loaded;  /* selected by /load; NULL: none */
     struct {

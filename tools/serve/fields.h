@@ -13,7 +13,9 @@ struct fields {
     struct MHD_Connection *connection; /* the request's connection */
     json_t *object;                    /* owned; the values of a form are strings */
     int is_json;
-    const char *rest;       /* rest of the path after the endpoint's; borrowed */
+    const char *rest; /* rest of the path after the endpoint's; borrowed */
+    const char *body; /* (body_size) borrowed; of an endpoint that takes bytes */
+    size_t body_size;
     const char *problem;    /* message for the client if the body is unusable, or NULL */
     char *file_name, *file; /* owned; (file_size) the uploaded file of the field "file", or NULL */
     size_t file_size;

@@ -115,32 +115,47 @@ static void write_durations(FILE *file, const struct metrics *metrics)
     }
 }
 
-/* The work of each text model. */
-static void write_work(FILE *file, const struct served_models *models)
+/* Writes a counter of a model. */
+static void write_counter(FILE *file, const char *name, const char *model,
+                          const struct clf_stage_times *times, size_t offset)
+{
+    int64_t number;
+    memcpy(&number, (const char *)times + offset, sizeof number);
+    fprintf(file, "clformer_%s{model=\"%s\"} %" PRId64 "\n", name, model, number);
+}
+
+/* The work of each model. */
+static void write_work(FILE *file, const struct service *service)
 {
     static const struct {
         const char *name, *help;
         size_t offset; /* in struct clf_stage_times */
+        int is_text;   /* speech models have no such counter */
     } counters[] = {
-        {"lines_total", "Translated sentences and lines.", offsetof(struct clf_stage_times, lines)},
-        {"source_tokens_total", "Source tokens.", offsetof(struct clf_stage_times, source_tokens)},
-        {"target_tokens_total", "Generated tokens.", offsetof(struct clf_stage_times, target_tokens)},
-        {"batches_total", "Batches of lines that were encoded together.",
-         offsetof(struct clf_stage_times, batches)},
-        {"steps_total", "Decoder steps.", offsetof(struct clf_stage_times, steps)},
-        {"step_rows_total", "Hypotheses in all decoder steps.", offsetof(struct clf_stage_times, step_rows)},
+        {"lines_total", "Translated sentences and lines.", offsetof(struct clf_stage_times, lines), 1},
+        {"source_tokens_total", "Source tokens.", offsetof(struct clf_stage_times, source_tokens), 1},
+        {"target_tokens_total", "Generated tokens.", offsetof(struct clf_stage_times, target_tokens), 0},
+        {"batches_total", "Batches of lines, or of windows of speech, that were encoded together.",
+         offsetof(struct clf_stage_times, batches), 0},
+        {"steps_total", "Decoder steps.", offsetof(struct clf_stage_times, steps), 0},
+        {"step_rows_total", "Hypotheses in all decoder steps.", offsetof(struct clf_stage_times, step_rows),
+         0},
     };
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+        const struct speech_model *model;
         head(file, counters[i].name, "counter", counters[i].help);
-        for (int j = 0; j < models->count; j++) {
-            if (models->items[j].pool == NULL) {
-                continue;
+        for (int j = 0; j < service->models->count; j++) {
+            if (service->models->items[j].pool != NULL) {
+                struct clf_stage_times times = pool_times(service->models->items[j].pool);
+                write_counter(file, counters[i].name, service->models->items[j].name, &times,
+                              counters[i].offset);
             }
-            struct clf_stage_times times = pool_times(models->items[j].pool);
-            int64_t number;
-            memcpy(&number, (const char *)&times + counters[i].offset, sizeof number);
-            fprintf(file, "clformer_%s{model=\"%s\"} %" PRId64 "\n", counters[i].name, models->items[j].name,
-                    number);
+        }
+        for (int j = 0; service->speech != NULL && !counters[i].is_text &&
+                        (model = speech_models_at(service->speech, j)) != NULL;
+             j++) {
+            struct clf_stage_times times = speech_model_times(model);
+            write_counter(file, counters[i].name, speech_model_name(model), &times, counters[i].offset);
         }
     }
 }
@@ -163,6 +178,22 @@ static void write_speech(FILE *file, const struct speech_models *models)
     for (int i = 0; models != NULL && (model = speech_models_at(models, i)) != NULL; i++) {
         fprintf(file, "clformer_audio_seconds_total{model=\"%s\"} %.3f\n", speech_model_name(model),
                 speech_model_seconds(model));
+    }
+    for (int gauge = 0; gauge < 2; gauge++) {
+        static const char *const names[] = {"recordings_running", "recordings_waiting"};
+        head(file, names[gauge], "gauge",
+             gauge == 0 ? "Recordings that are transcribed." : "Recordings that wait for their turn.");
+        for (int i = 0; models != NULL && (model = speech_models_at(models, i)) != NULL; i++) {
+            int running, waiting = speech_model_waiting(&running, model);
+            fprintf(file, "clformer_%s{model=\"%s\"} %d\n", names[gauge], speech_model_name(model),
+                    gauge == 0 ? running : waiting);
+        }
+    }
+    head(file, "windows_total", "counter", "Transcribed windows of speech.");
+    for (int i = 0; models != NULL && (model = speech_models_at(models, i)) != NULL; i++) {
+        struct clf_stage_times times = speech_model_times(model);
+        write_counter(file, "windows_total", speech_model_name(model), &times,
+                      offsetof(struct clf_stage_times, lines));
     }
 }
 
@@ -189,7 +220,7 @@ char *metrics_text(const struct service *service)
     head(file, "requests_waiting", "gauge", "Requests that wait at the queue limit.");
     fprintf(file, "clformer_requests_waiting %d\n", waiting);
     write_memory(file, &service->models->devices);
-    write_work(file, service->models);
+    write_work(file, service);
     write_speech(file, service->speech);
     int failed = ferror(file);
     if (fclose(file) != 0 || failed) {

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "serve/client.h"
 #include "serve/listen.h"
+#include "serve/live_sessions.h"
 #include "serve/server.h"
 #include "serve/speech.h"
 #include "serve/suggestions.h"
@@ -186,6 +187,7 @@ static clf_status create_service(struct service *service, const struct flags *fl
     CLF__TRY(gate_create(&service->attending, 1));
     CLF__TRY(files_create(&service->files));
     CLF__TRY(glossaries_load(&service->glossaries, &flags->glossaries));
+    CLF__TRY(live_sessions_create(&service->live));
     if (flags->suggestions != NULL) {
         CLF__TRY(suggestions_open(&service->suggestions, flags->suggestions));
     }
@@ -253,6 +255,7 @@ static int serve(struct serving *serving)
     if (status == EXIT_DONE) {
         status = run_models(serving);
     }
+    live_sessions_free(serving->service.live); /* before the models */
     speech_models_free(serving->service.speech);
     models_free(&serving->models);
     free_service(&serving->service);

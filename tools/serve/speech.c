@@ -144,6 +144,33 @@ double speech_model_seconds(const struct speech_model *model)
     return 1e-3 * (double)atomic_load(&model->milliseconds);
 }
 
+struct clf_stage_times speech_model_times(const struct speech_model *model)
+{
+    struct clf_stage_times times;
+    clf__engine_copy_times(model->engine, &times);
+    return times;
+}
+
+int speech_model_waiting(int *running, const struct speech_model *model)
+{
+    int64_t work;
+    int waiting;
+    gate_read(&work, &waiting, model->gate);
+    *running = (int)work;
+    return waiting;
+}
+
+clf_status speech_model_transcriber(struct clf_transcriber **out, const struct speech_model *model,
+                                    const struct clf_transcribe_options *options)
+{
+    return clf_transcriber_create_shared(out, model->engine, options);
+}
+
+void speech_model_add_seconds(struct speech_model *model, double seconds)
+{
+    atomic_fetch_add(&model->milliseconds, (long long)(1e3 * seconds));
+}
+
 const struct clf_model *speech_model_loaded(const struct speech_model *model)
 {
     return model->model;
@@ -256,14 +283,14 @@ clf_status speech_task_begin(struct speech_task *task)
     if (!task->has_turn) {
         return clf__fail(CLF_INTERRUPTED, "interrupted by the caller");
     }
-    return clf_transcriber_create_shared(&task->transcriber, task->model->engine, &task->options);
+    return speech_model_transcriber(&task->transcriber, task->model, &task->options);
 }
 
 clf_status speech_task_run(struct speech_task *task, struct clf_transcript **out)
 {
     clf_status status = clf_transcribe(out, task->transcriber, task->audio);
     if (status == CLF_OK) {
-        atomic_fetch_add(&task->model->milliseconds, (long long)(1e3 * task->seconds));
+        speech_model_add_seconds(task->model, task->seconds);
     }
     return status;
 }

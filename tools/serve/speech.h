@@ -24,6 +24,16 @@ struct speech_model *speech_models_find(const struct speech_models *models, cons
 struct speech_model *speech_models_at(const struct speech_models *models, int index);
 const char *speech_model_name(const struct speech_model *model);
 double speech_model_seconds(const struct speech_model *model); /* transcribed so far */
+/* Returns the counts of the engine; the lines are windows. */
+struct clf_stage_times speech_model_times(const struct speech_model *model);
+/* Returns the number of recordings that wait for their turn; *running receives the number of those that have
+ * it. */
+int speech_model_waiting(int *running, const struct speech_model *model);
+/* Creates a transcriber that shares the batches of a model. */
+clf_status speech_model_transcriber(struct clf_transcriber **out, const struct speech_model *model,
+                                    const struct clf_transcribe_options *options);
+/* Counts transcribed audio. */
+void speech_model_add_seconds(struct speech_model *model, double seconds);
 const struct clf_model *speech_model_loaded(const struct speech_model *model);
 long long speech_model_created(const struct speech_model *model); /* in seconds since 1970 */
 /* Returns 1 for a model that transcribes only English and does not translate. */

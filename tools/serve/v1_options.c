@@ -27,6 +27,7 @@ static const struct option {
     {"min_length", WHOLE, OPTION(min_length), 0, MOST_LENGTH},
     {"max_length", WHOLE, OPTION(max_length), 1, MOST_LENGTH},
     {"length_penalty", NUMBER, OPTION(length_penalty), -100, 100},
+    {"patience", NUMBER, OPTION(patience), 0.01, 8},
     {"no_repeat_ngram_size", WHOLE, OPTION(no_repeat_ngram_size), 0, MOST_LENGTH},
     {"repetition_penalty", NUMBER, OPTION(repetition_penalty), 1e-3, 1e3},
     {"sample", SWITCH, OPTION(sample), 0, 1},

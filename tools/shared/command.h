@@ -97,6 +97,8 @@ struct flags {
     const char *language, *initial_prompt, *prefix, *clips, *temperatures, *hotwords, *suppressed;
     int speech_task, timestamps, format, conditions, raw_rate, best_of, batch;
     const char *prepend_punctuations, *append_punctuations;
+    int follow, unstable;
+    double step; /* NaN: not given */
     int word_timestamps, carry_initial_prompt, multilingual, vad, vad_min_speech, vad_min_silence,
         vad_speech_pad, batch_windows;
     const char *vad_model;

@@ -24,6 +24,14 @@ const struct flag flag_table[] = {
      "output folder for transcripts, which are named NAME.txt, NAME.srt, ... (standard output)"},
     {"format", 0, TAKES_SPEECH, FLAG_CHOICE, FIELD(format), "text|srt|vtt|tsv|json|all",
      "output format; all: one file per format (text, with one segment per line)"},
+    {"follow", 0, TAKES_SPEECH, FLAG_SWITCH, FIELD(follow), NULL,
+     "transcribe a recording while it is recorded: print words as soon as they are final; FILE is a WAV "
+     "stream, by default standard input, or with --raw RATE samples (whole recordings)"},
+    {"step", 0, TAKES_SPEECH, FLAG_FACTOR, FIELD(step), "X",
+     "with --follow: transcribe again after X seconds of new audio, 0.1 to 10; words are final after about "
+     "two steps (1)"},
+    {"unstable", 0, TAKES_SPEECH, FLAG_SWITCH, FIELD(unstable), NULL,
+     "with --follow and --format json: also print the words that are not final yet"},
     {"raw", 0, TAKES_SPEECH, FLAG_COUNT, FIELD(raw_rate), "RATE",
      "recordings have no header: 16-bit signed little-endian mono samples at RATE Hz (recordings have "
      "headers)"},

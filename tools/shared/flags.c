@@ -219,6 +219,7 @@ static void set_defaults(struct flags *flags)
         .vad_min_silence = -1,
         .vad_speech_pad = -1,
         .batch_windows = -1,
+        .step = NAN,
         .stage = -1,
         .repeats = -1,
         .port = -1,

@@ -147,6 +147,30 @@ json_t *result_translation(const struct clf_model *model, const struct clf_trans
                           translation->status != CLF_OK ? translation->problem : NULL);
 }
 
+static json_t *words_array(const struct clf_word *words, int count)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < count; i++) {
+        const struct clf_word *word = &words[i];
+        array = result_append(array, json_pack("{s:o, s:o, s:o, s:o}", "word",
+                                               result_text(word->text, strlen(word->text)), "start",
+                                               result_number(word->start), "end", result_number(word->end),
+                                               "probability", result_number(word->probability)));
+    }
+    return array;
+}
+
+json_t *result_live_event(const struct clf_live_event *event)
+{
+    static const char *const kinds[] = {
+        [CLF_LIVE_WORDS] = "words", [CLF_LIVE_SEGMENT] = "segment", [CLF_LIVE_UNSTABLE] = "unstable"};
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o}", "type", kinds[event->kind], "start",
+                     result_number(event->start), "end", result_number(event->end), "text",
+                     result_text(event->text, strlen(event->text)), "words",
+                     words_array(event->words, event->word_count), "language", event->language, "received",
+                     result_number(event->received));
+}
+
 clf_status result_write(FILE *file, json_t *object)
 {
     if (object == NULL) {

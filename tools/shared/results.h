@@ -34,6 +34,9 @@ json_t *result_sentence(const struct clf_sentence *sentence);
 json_t *result_translation(const struct clf_model *model, const struct clf_translation *translation,
                            int has_n_best, const json_t *sentences);
 
+/* Returns an object for an event of a live transcription. */
+json_t *result_live_event(const struct clf_live_event *event);
+
 /* Writes one object as a line and releases it. NULL means out of memory. */
 clf_status result_write(FILE *file, json_t *object);
 /* Writes one object to standard output and reports a failure. Returns an exit status. */

@@ -13,11 +13,11 @@
 #include "base/minmax.h"
 
 enum {
-    BLOCK = 32,       /* chunks with the same noise floor */
-    NEARBY = 15 * 31, /* chunks on either side from which the floor is computed: 15 s */
-    FLOOR_SHARE = 10, /* the noise floor is the tenth percentile of these chunks */
-    AROUND = 7,       /* chunks on either side in which voiced chunks are counted */
-    CERTAIN = 6,      /* number of voiced chunks at which the probability is 1 */
+    BLOCK = 32,                    /* chunks with the same noise floor */
+    NEARBY = CLF__DETECTOR_BEFORE, /* chunks on either side from which the floor is computed */
+    FLOOR_SHARE = 10,              /* the noise floor is the tenth percentile of these chunks */
+    AROUND = 7,                    /* chunks on either side in which voiced chunks are counted */
+    CERTAIN = 6,                   /* number of voiced chunks at which the probability is 1 */
 };
 
 static const float LEAST_FLOOR = -70, LOUDER = 6; /* decibels */
@@ -27,7 +27,7 @@ struct clf__detector {
     struct clf__silero_state state;
     struct clf__voiced voiced;
     float *values; /* (count) probabilities; built-in: energies in decibels */
-    char *kinds;   /* (count) built-in: properties of the chunks, later whether they are voiced speech */
+    char *kinds;   /* (count) built-in: properties of the chunks */
     int count, capacity;
 };
 
@@ -83,35 +83,62 @@ static float find_floor(const struct clf__detector *detector, int block)
     return fmaxf(nearby[count / FLOOR_SHARE], LEAST_FLOOR);
 }
 
-/* Finds the chunks of voiced speech. */
-static void find_voiced(struct clf__detector *detector)
+/* Finds whether each chunk is voiced speech. */
+static void find_voiced(char *voiced, const struct clf__detector *detector)
 {
-    char *kinds = detector->kinds;
+    const char *kinds = detector->kinds;
     for (int block = 0; block < detector->count; block += BLOCK) {
         float floor = find_floor(detector, block);
         for (int i = block; i < block + BLOCK && i < detector->count; i++) {
             int next = i + CLF__VOICED_LAG < detector->count ? kinds[i + CLF__VOICED_LAG] : 0;
             int is_steady = (kinds[i] | next) & CLF__VOICED_STEADY;
-            kinds[i] =
+            voiced[i] =
                 (char)(kinds[i] & CLF__VOICED_HARMONIC && !is_steady && detector->values[i] > floor + LOUDER);
         }
     }
 }
 
-clf_status clf__detector_finish(float **out, struct clf__detector *detector)
+clf_status clf__detector_probe(float *probabilities, const struct clf__detector *detector)
 {
-    int voiced = 0, count = detector->count;
-    if (detector->network == NULL) {
-        find_voiced(detector);
+    int sum = 0, count = detector->count;
+    char *voiced;
+    if (count == 0) {
+        return CLF_OK;
     }
-    for (int i = -AROUND; i < count && detector->network == NULL; i++) {
-        voiced += i + AROUND < count ? detector->kinds[i + AROUND] : 0;
-        voiced -= i > AROUND ? detector->kinds[i - AROUND - 1] : 0;
+    if (detector->network != NULL) {
+        memcpy(probabilities, detector->values, (size_t)count * sizeof *probabilities);
+        return CLF_OK;
+    }
+    CLF__TRY(clf__allocate(&voiced, (size_t)count, sizeof *voiced));
+    find_voiced(voiced, detector);
+    for (int i = -AROUND; i < count; i++) {
+        sum += i + AROUND < count ? voiced[i + AROUND] : 0;
+        sum -= i > AROUND ? voiced[i - AROUND - 1] : 0;
         if (i >= 0) {
-            detector->values[i] = fminf((float)voiced / CERTAIN, 1);
+            probabilities[i] = fminf((float)sum / CERTAIN, 1);
         }
     }
-    *out = detector->values;
-    detector->values = NULL;
+    clf__free(voiced);
     return CLF_OK;
+}
+
+void clf__detector_forget(struct clf__detector *detector, int count)
+{
+    size_t left = (size_t)(detector->count - count);
+    detector->count -= count;
+    memmove(detector->values, detector->values + count, left * sizeof *detector->values);
+    if (detector->network == NULL) {
+        memmove(detector->kinds, detector->kinds + count, left * sizeof *detector->kinds);
+    }
+}
+
+clf_status clf__detector_finish(float **out, const struct clf__detector *detector)
+{
+    CLF__TRY(clf__allocate(out, (size_t)detector->count, sizeof **out));
+    clf_status status = clf__detector_probe(*out, detector);
+    if (status != CLF_OK) {
+        clf__free(*out);
+        *out = NULL;
+    }
+    return status;
 }

@@ -81,7 +81,7 @@ static clf_status open_document(struct clf_document *document, const void *bytes
     CLF__TRY(clf__copy_bytes(&document->bytes, bytes, size));
     document->size = size;
     document->segments.most = document->options.most_segments;
-    CLF__TRY(clf__terms_read(&document->segments.terms, document->options.kept_terms));
+    CLF__TRY(clf__kept_terms_read(&document->segments.terms, document->options.kept_terms));
     clf_status status = clf__document_decode(document);
     if (status == CLF_OK) {
         status = clf__format_find(&document->format, &document->options, document->bytes, document->size);

@@ -54,7 +54,7 @@ clf_status clf__segments_add(struct clf__segments *segments, const struct clf__n
     struct clf__segment added = {.text = NULL};
     clf_status status = fill(&added, segment);
     if (status == CLF_OK) {
-        status = clf__terms_apply(&segments->terms, &added);
+        status = clf__kept_terms_apply(&segments->terms, &added);
     }
     if (status != CLF_OK) {
         free_segment(&added);
@@ -70,7 +70,7 @@ void clf__segments_free(struct clf__segments *segments)
         free_segment(&segments->items[i]);
     }
     clf__free(segments->items);
-    clf__terms_free(&segments->terms);
+    clf__kept_terms_free(&segments->terms);
     *segments = (struct clf__segments){.count = 0};
 }
 

@@ -38,8 +38,8 @@ struct clf__segment {
 struct clf__segments {
     struct clf__segment *items;
     int count, capacity;
-    int most;                /* 0: no limit */
-    struct clf__terms terms; /* not translated */
+    int most;                     /* 0: no limit */
+    struct clf__kept_terms terms; /* not translated */
 };
 
 /* A segment to add; everything is copied. */

@@ -11,7 +11,7 @@
 
 /* --- The list. --- */
 
-static clf_status add_term(struct clf__terms *terms, const char *text, size_t size)
+static clf_status add_term(struct clf__kept_terms *terms, const char *text, size_t size)
 {
     CLF__TRY(clf__grow(&terms->items, terms->count, &terms->capacity, sizeof *terms->items));
     int *first = &terms->first[(unsigned char)*text];
@@ -20,9 +20,9 @@ static clf_status add_term(struct clf__terms *terms, const char *text, size_t si
     return CLF_OK;
 }
 
-clf_status clf__terms_read(struct clf__terms *terms, const char *lines)
+clf_status clf__kept_terms_read(struct clf__kept_terms *terms, const char *lines)
 {
-    *terms = (struct clf__terms){.count = 0};
+    *terms = (struct clf__kept_terms){.count = 0};
     for (size_t i = 0; i < sizeof terms->first / sizeof *terms->first; i++) {
         terms->first[i] = -1;
     }
@@ -41,7 +41,7 @@ clf_status clf__terms_read(struct clf__terms *terms, const char *lines)
     return CLF_OK;
 }
 
-void clf__terms_free(struct clf__terms *terms)
+void clf__kept_terms_free(struct clf__kept_terms *terms)
 {
     clf__free(terms->text);
     clf__free(terms->items);
@@ -50,7 +50,7 @@ void clf__terms_free(struct clf__terms *terms)
 /* --- Matches. --- */
 
 /* Returns the size of the longest term at a position; 0: there is none. */
-static size_t term_size(const struct clf__terms *terms, const char *text, size_t size, size_t at)
+static size_t term_size(const struct clf__kept_terms *terms, const char *text, size_t size, size_t at)
 {
     size_t longest = 0;
     for (int i = terms->first[(unsigned char)text[at]]; i >= 0; i = terms->items[i].next) {
@@ -91,7 +91,7 @@ static char byte_before(const struct clf__output *text)
 }
 
 /* Copies the text without the terms, and without the spaces that are doubled. */
-static clf_status remove_terms(struct change *change, const struct clf__terms *terms)
+static clf_status remove_terms(struct change *change, const struct clf__kept_terms *terms)
 {
     const struct clf__segment *segment = change->segment;
     const char *text = segment->text;
@@ -218,7 +218,7 @@ static void take(struct clf__segment *segment, const struct lists *lists, const 
     segment->shown.mark_count = lists->count;
 }
 
-static clf_status apply(struct change *change, const struct clf__terms *terms)
+static clf_status apply(struct change *change, const struct clf__kept_terms *terms)
 {
     struct lists lists = {.count = 0};
     char *kept = NULL;
@@ -243,7 +243,7 @@ static clf_status apply(struct change *change, const struct clf__terms *terms)
     return status;
 }
 
-clf_status clf__terms_apply(const struct clf__terms *terms, struct clf__segment *segment)
+clf_status clf__kept_terms_apply(const struct clf__kept_terms *terms, struct clf__segment *segment)
 {
     struct change *change;
     if (terms == NULL || terms->count == 0) {

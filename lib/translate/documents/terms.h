@@ -9,7 +9,7 @@
 struct clf__segment;
 
 /* A list of terms; owned. */
-struct clf__terms {
+struct clf__kept_terms {
     char *text;
     struct clf__kept_term {
         const char *text; /* (size) */
@@ -21,11 +21,11 @@ struct clf__terms {
 };
 
 /* Reads terms, one per line; white space around a term and empty lines are ignored. NULL: no terms. */
-clf_status clf__terms_read(struct clf__terms *terms, const char *lines);
-void clf__terms_free(struct clf__terms *terms);
+clf_status clf__kept_terms_read(struct clf__kept_terms *terms, const char *lines);
+void clf__kept_terms_free(struct clf__kept_terms *terms);
 
 /* Replaces the terms in the text of a segment by marks without content. A term is whole words in the same
  * letter case; of several terms at a place, the longest one is found. */
-clf_status clf__terms_apply(const struct clf__terms *terms, struct clf__segment *segment);
+clf_status clf__kept_terms_apply(const struct clf__kept_terms *terms, struct clf__segment *segment);
 
 #endif

@@ -50,6 +50,7 @@ class Segment:
     no_speech_prob: probability that the window holds no speech.
     words: None without word timestamps.
     temperature: temperature of the window's last decoding attempt.
+    language: with multilingual, the code of the window's language; otherwise None, and the transcript has one language.
     """
 
     id: int
@@ -63,12 +64,14 @@ class Segment:
     no_speech_prob: float
     words: Optional[List[Word]]
     temperature: Optional[float]
+    language: Optional[str] = None
 
 
 def segment_of(found: _c.clf_segment, has_words: bool) -> Segment:
     words = [Word(x.start, x.end, text(x.text), x.probability) for x in found.words[: found.word_count]] if has_words else None
     return Segment(found.id + 1, found.seek, found.start, found.end, text(found.text), found.tokens[: found.token_count],
-                   found.avg_logprob, found.compression_ratio, found.no_speech_prob, words, found.temperature)
+                   found.avg_logprob, found.compression_ratio, found.no_speech_prob, words, found.temperature,
+                   text(found.language) if found.language else None)
 
 
 def samples_of(values: Any) -> NDArray[numpy.float32]:
