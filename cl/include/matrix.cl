@@ -122,7 +122,7 @@ static inline void multiply_step(matrix_sum *sums, const uint4 *a, const uint4 *
     multiply_slice(sums, a, b + j * B_WORDS);
 }
 
-static inline void fetch_a(uint4 *a, const __global uint4 *x, int pitch, int rows)
+static inline void fetch_a(uint4 *a, const FRESH __global uint4 *x, int pitch, int rows)
 {
 #pragma unroll
     for (int i = 0; i < A_WORDS; i++) {
