@@ -19,6 +19,10 @@ int clf__level_is_possible(const struct clf__level *level, const struct clf__lis
         return listed->capability >= 80;
     case CLF_INSTRUCTIONS_NV75:
         return listed->capability >= 75;
+    case CLF_INSTRUCTIONS_DPAS8:
+        return listed->dpas_lanes == 8;
+    case CLF_INSTRUCTIONS_DPAS16:
+        return listed->dpas_lanes == 16;
     case CLF_INSTRUCTIONS_EMULATED:
         return 1;
     default:
