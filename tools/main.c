@@ -193,6 +193,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--try-level") == 0) {
         return output_finish(devices_try_level(argc - 1, argv + 1));
     }
+    if (strcmp(argv[1], "--try-barrier") == 0) {
+        return output_finish(devices_try_barrier(argc - 1, argv + 1));
+    }
     const struct verb *verb = find_verb(argv[1]);
     return verb != NULL ? run_verb(verb, argc - 1, argv + 1) : report_no_verb(argv[1]);
 }

@@ -4,7 +4,11 @@
 #include "include/matrix.cl"
 
 #define NUMBERS 0x3c003c00u /* two normal numbers in fp16 and in bf16 */
+#ifdef FEW_REGISTERS
+#define TILES 4
+#else
 #define TILES 8 /* independent sums, which cover the latency of the instructions */
+#endif
 
 /* A group is one warp. It executes 2 * TILES * MATRIX_ROWS * MATRIX_COLUMNS operations per round and input of a
  * slice. sums (groups * MATRIX_LANES). */

@@ -1,5 +1,6 @@
 /* A barrier over all groups of a launch, which must all be resident. Needs PTX (MATRIX_NV80) or OpenCL C 3.0 with
- * device-scope acquire and release (HAS_DEVICE_ATOMICS).
+ * device-scope acquire and release (HAS_DEVICE_ATOMICS) or, without them, that a trial has shown that the atomic functions of
+ * OpenCL C 1.2 and mem_fence() suffice (HAS_FENCED_ATOMICS).
  *
  * Groups count their arrivals in one counter, which is never reset. The number of reads in a wait is limited: a
  * group that exceeds the limit sets a flag and leaves, and so do all groups that see the flag. */
@@ -45,8 +46,36 @@ static inline void store_relaxed(__global uint *to, uint value)
     atomic_store_explicit(AS_ATOMIC(to), value, memory_order_relaxed, memory_scope_device);
 }
 #define ACQUIRE_FENCE atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acquire, memory_scope_device)
+#elif defined(HAS_FENCED_ATOMICS)
+#define AS_COUNTER(p) ((volatile __global uint *)(p))
+#define ITEM_FENCE    mem_fence(CLK_GLOBAL_MEM_FENCE)
+static inline void add_release(__global uint *to, uint n)
+{
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    atomic_add(AS_COUNTER(to), n);
+}
+static inline uint add_both(__global uint *to, uint n)
+{
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    uint before = atomic_add(AS_COUNTER(to), n);
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    return before;
+}
+static inline uint load_relaxed(const __global uint *from) /* the first-level cache may answer a plain load */
+{
+    return atomic_add(AS_COUNTER(from), 0);
+}
+static inline void store_relaxed(__global uint *to, uint value)
+{
+    atomic_xchg(AS_COUNTER(to), value);
+}
+#define ACQUIRE_FENCE mem_fence(CLK_GLOBAL_MEM_FENCE)
 #else
 #error "the device has no atomics across groups"
+#endif
+
+#ifndef ITEM_FENCE /* for each work-item before and after a barrier of its group */
+#define ITEM_FENCE
 #endif
 
 #ifdef __x86_64__
@@ -66,15 +95,18 @@ struct grid_barrier {
 /* Counts the arrival of the group and releases its writes. */
 static inline void arrive(const struct grid_barrier *at)
 {
+    ITEM_FENCE;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    ITEM_FENCE;
+    ITEM_FENCE;
     if (get_local_id(0) == 0) {
         add_release(at->arrived, 1);
     }
 }
 
 /* After arrive(): waits until the counter reaches `target`. Returns nonzero if a group stopped waiting; then all
- * must leave. Otherwise plain loads see what other groups wrote before they arrived; loads through a read-only
- * cache may not. fails: stop waiting, for tests. */
+ * must leave. Otherwise loads see what other groups wrote before they arrived, except loads through a read-only
+ * cache; with HAS_FENCED_ATOMICS only loads from FRESH memory (prelude.cl). fails: stop waiting, for tests. */
 static inline int wait_for_groups(const struct grid_barrier *at, uint target, int fails)
 {
     if (get_local_id(0) == 0) {
@@ -100,6 +132,7 @@ static inline int wait_for_groups(const struct grid_barrier *at, uint target, in
  * barriers here, because PoCL 3.1 fails if a condition surrounds them. */
 static inline int is_last_group(__global uint *counter, uint count, __local int *answer)
 {
+    ITEM_FENCE;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (get_local_id(0) == 0) {
         int is_last = count > 0 && add_both(counter, 1) + 1 == count;

@@ -26,6 +26,7 @@
  *                                    load_a_step(), load_b_step() and multiply_step(), of tiles in local memory, and
  *                                    fetch_a(), fetch_b() and multiply_fetched(), of slices in global memory; before it,
  *                                    exchange_a() of slices with A_EXCHANGE_WORDS each of a warp's own local memory
+ *     FEW_REGISTERS                  optional: only GEMM uses the level, with small tiles
  *     UNROLL_SLICES                  optional: the pragma for loops over calls of multiply_slice(), if not "unroll"
  *     COPY_WORD(to, from), COPIES_END, WAIT_FOR_COPIES(n)  optional: asynchronous copies of words to local memory, the end of a
  *                                    batch of copies, and a wait for all batches except the last n
@@ -62,6 +63,10 @@ typedef float matrix_sum;
 #include "include/matrix_wmma11.cl"
 #elif defined(MATRIX_WMMA12)
 #include "include/matrix_wmma12.cl"
+#elif defined(MATRIX_DPAS8)
+#include "include/matrix_dpas8.cl"
+#elif defined(MATRIX_DPAS16)
+#include "include/matrix_dpas16.cl"
 #elif defined(MATRIX_EMULATED)
 #include "include/matrix_emulated.cl"
 #else
@@ -122,7 +127,7 @@ static inline void multiply_step(matrix_sum *sums, const uint4 *a, const uint4 *
     multiply_slice(sums, a, b + j * B_WORDS);
 }
 
-static inline void fetch_a(uint4 *a, const __global uint4 *x, int pitch, int rows)
+static inline void fetch_a(uint4 *a, const FRESH __global uint4 *x, int pitch, int rows)
 {
 #pragma unroll
     for (int i = 0; i < A_WORDS; i++) {

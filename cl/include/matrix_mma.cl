@@ -67,7 +67,7 @@ static inline void multiply_step(matrix_sum *sums, const uint4 *a, const uint4 *
  * lanes that multiply them. */
 #define A_EXCHANGE_WORDS (MATRIX_ROWS * SLICE_WORDS)
 
-static inline void fetch_a(uint4 *a, const __global uint4 *x, int pitch, int rows)
+static inline void fetch_a(uint4 *a, const FRESH __global uint4 *x, int pitch, int rows)
 {
     int row = LANE / 4;
     x += row * (size_t)pitch + LANE % 4;

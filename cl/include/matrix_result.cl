@@ -60,7 +60,7 @@ static inline float product_of(matrix_sum sum, int row, int column, const struct
 {
     const __global uint *tail = (const __global uint *)(result->w + (column / PANEL + 1) * panel_words(result->slices) -
                                                         CLF__INT8_TAIL / 16);
-    const __global uint *row_end = (const __global uint *)(result->x + (size_t)(row + 1) * result->x_pitch);
+    const FRESH __global uint *row_end = (const FRESH __global uint *)(result->x + (size_t)(row + 1) * result->x_pitch);
     uint exact = (uint)sum - row_end[-1] * tail[PANEL + column % PANEL];
     return (float)(int)exact * (as_float(row_end[-2]) * as_float(tail[column % PANEL]));
 }

@@ -8,7 +8,9 @@
 #endif
 #define BATCH_SLICES   (FETCHED_SLICES < 2 ? FETCHED_SLICES : 2)
 #define BATCHES        (FETCHED_SLICES / BATCH_SLICES)
+#ifndef BATCHES_HELD
 #define BATCHES_HELD   3
+#endif
 
 /* Loads the fragments of a batch of slices of x; slice `end` and later slices are zero. */
 static inline __attribute__((always_inline)) void fetch_batch(uint4 (*a)[A_WORDS], const struct matrix_result *result, int row,

@@ -155,7 +155,7 @@ static inline void end_quantized(const struct norm_row *row, const struct row_sc
 #ifdef HELD
 /* Computes a row of up to HELD * QUADS columns, of which a work-item holds HELD quads: all loads are
  * issued first, because latency dominates the few rows of a decoding step. shared: NORM_SHARED. */
-static inline void norm_row_gpu(__local float *shared, const struct norm_row *row, const __global float *in,
+static inline void norm_row_gpu(__local float *shared, const struct norm_row *row, const FRESH __global float *in,
                                 const __global float *gamma, const __global float *beta, int columns, float eps)
 {
     int first = GROUP_ITEM * 4, left = columns - first;
@@ -166,7 +166,7 @@ static inline void norm_row_gpu(__local float *shared, const struct norm_row *ro
 #pragma unroll
     for (int i = 0; i < HELD; i++) {
         int is_there = left > i * QUADS;
-        values[i] = is_there ? load_quad(in + i * QUADS, left - i * QUADS, 0.0f) : (float4)(0.0f);
+        values[i] = is_there ? load_fresh_quad(in + i * QUADS, left - i * QUADS, 0.0f) : (float4)(0.0f);
         factors[i] = is_there ? load_quad(gamma + i * QUADS, left - i * QUADS, 0.0f) : (float4)(0.0f);
         shifts[i] = BETA(float4, is_there ? load_quad(beta + i * QUADS, left - i * QUADS, 0.0f) : (float4)(0.0f));
     }
@@ -211,14 +211,14 @@ static inline void norm_row_gpu(__local float *shared, const struct norm_row *ro
 }
 #else
 /* Returns four columns of the result, of which `left` exist; in, gamma and beta: the first of them. */
-static inline float4 normal_quad(const __global float *in, const __global float *gamma, const __global float *beta, int left,
+static inline float4 normal_quad(const FRESH __global float *in, const __global float *gamma, const __global float *beta, int left,
                                  float mean, float scale)
 {
-    return fma((load_quad(in, left, 0.0f) - mean) * scale, load_quad(gamma, left, 0.0f),
+    return fma((load_fresh_quad(in, left, 0.0f) - mean) * scale, load_quad(gamma, left, 0.0f),
                BETA(float4, load_quad(beta, left, 0.0f)));
 }
 
-static inline void norm_row_gpu(__local float *shared, const struct norm_row *row, const __global float *in,
+static inline void norm_row_gpu(__local float *shared, const struct norm_row *row, const FRESH __global float *in,
                                 const __global float *gamma, const __global float *beta, int columns, float eps)
 {
     int first = GROUP_ITEM * 4;
@@ -228,12 +228,12 @@ static inline void norm_row_gpu(__local float *shared, const struct norm_row *ro
 #else
     float4 sums = 0.0f;
     for (int c = first; c < columns; c += QUADS) {
-        sums += load_quad(in + c, columns - c, 0.0f);
+        sums += load_fresh_quad(in + c, columns - c, 0.0f);
     }
     float mean = group_sum(shared, sum4(sums)) / (float)columns;
 #endif
     for (int c = first; c < columns; c += QUADS) {
-        float4 p = load_quad(in + c, columns - c, mean) - mean; /* missing columns add nothing */
+        float4 p = load_fresh_quad(in + c, columns - c, mean) - mean; /* missing columns add nothing */
         squares = fma(p, p, squares);
     }
     float scale = scale_of(group_sum(shared, sum4(squares)), columns, eps);

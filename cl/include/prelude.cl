@@ -22,6 +22,13 @@
 #else
 #define GROUP_ITEM ((int)get_local_id(0))
 #endif
+/* The qualifier of rows that other groups of the same launch have written. Without device-scope atomics, a plain load can get an
+ * old value from the first-level cache. */
+#if defined(GROUPS_TOGETHER) && defined(HAS_FENCED_ATOMICS)
+#define FRESH volatile
+#else
+#define FRESH
+#endif
 #define TILE_GROUP           128 /* for kernels with tiles: CLF__TILE_GROUP */
 #define GPU_KERNEL_OF(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1)))
 #define GPU_KERNEL           GPU_KERNEL_OF(GROUP)
@@ -136,6 +143,15 @@ static inline float4 load_quad(const __global float *p, int left, float fill)
     }
     return (float4)(p[0], left > 1 ? p[1] : fill, left > 2 ? p[2] : fill, fill);
 }
+
+#if defined(GROUPS_TOGETHER) && defined(HAS_FENCED_ATOMICS)
+static inline float4 load_fresh_quad(const FRESH __global float *p, int left, float fill)
+{
+    return (float4)(p[0], left > 1 ? p[1] : fill, left > 2 ? p[2] : fill, left > 3 ? p[3] : fill);
+}
+#else
+#define load_fresh_quad load_quad
+#endif
 
 static inline void store_quad(float4 value, __global float *p, int left)
 {

@@ -60,7 +60,7 @@ struct skinny_prefetch {
 
 /* Loads the slice starting at input `next`, zeros beyond the last one; x_from and w_from are the item's
  * elements in the first slice. */
-static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __global float *x_from, int x_stride, int rows,
+static inline void fetch_skinny(struct skinny_prefetch *prefetched, const FRESH __global float *x_from, int x_stride, int rows,
                                 const __global weight_element *w_from, int inputs, int next)
 {
     int item = (int)get_local_id(0);

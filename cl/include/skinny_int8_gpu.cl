@@ -1,14 +1,14 @@
 /* Few rows of int8 operands times a panel of weights, GPU variant: SKINNY_ROWS rows and PANEL outputs, by a group of
  * TILE_GROUP work-items. Include file, not a program; include after weight_gemm.cl. */
 /* Returns the scale s of a row of operands, and the zero point. */
-static inline float row_scale(const __global uchar *x, int pitch, int row)
+static inline float row_scale(const FRESH __global uchar *x, int pitch, int row)
 {
-    return *(const __global float *)(x + (size_t)(row + 1) * pitch - 8);
+    return *(const FRESH __global float *)(x + (size_t)(row + 1) * pitch - 8);
 }
 
-static inline uint row_zero(const __global uchar *x, int pitch, int row)
+static inline uint row_zero(const FRESH __global uchar *x, int pitch, int row)
 {
-    return *(const __global uint *)(x + (size_t)(row + 1) * pitch - 4);
+    return *(const FRESH __global uint *)(x + (size_t)(row + 1) * pitch - 4);
 }
 
 #define SKINNY_ROWS   CLF__SKINNY_ROWS
@@ -48,7 +48,7 @@ struct skinny_prefetch {
 #define SKINNY_X_ROW   ((int)get_local_id(0) / SKINNY_GROUPS)
 
 /* Loads the slice of `rows` rows starting at group `next`; the item's part of x starts at its group and row. */
-static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __global uchar *x, int pitch, int rows,
+static inline void fetch_skinny(struct skinny_prefetch *prefetched, const FRESH __global uchar *x, int pitch, int rows,
                                 const __global char *panel, int groups, int next)
 {
     int item = (int)get_local_id(0);
@@ -62,7 +62,7 @@ static inline void fetch_skinny(struct skinny_prefetch *prefetched, const __glob
 #pragma unroll
     for (int i = 0; i < SKINNY_ROWS / 2; i++) {
         int inside = SKINNY_X_ROW + 2 * i < rows && next + SKINNY_X_GROUP < groups;
-        prefetched->x[i] = inside ? *(const __global int *)(x + (size_t)(2 * i) * pitch + next * 4) : 0;
+        prefetched->x[i] = inside ? *(const FRESH __global int *)(x + (size_t)(2 * i) * pitch + next * 4) : 0;
     }
 }
 

@@ -67,8 +67,10 @@ typedef enum clf_instructions {
     CLF_INSTRUCTIONS_WMMA12 = 13, /* AMD RDNA4 */
     CLF_INSTRUCTIONS_EMULATED =
         14, /* NV80 emulated in plain OpenCL C, slow, for tests; AUTO does not select it */
-    CLF_INSTRUCTIONS_NV75 = 15, /* NVIDIA, compute capability 7.5 and later; not for bf16. Compiles, but has
-                                   never run */
+    CLF_INSTRUCTIONS_NV75 = 15,   /* NVIDIA, compute capability 7.5 and later; not for bf16. Compiles, but has
+                                     never run */
+    CLF_INSTRUCTIONS_DPAS8 = 16,  /* Intel, sub-groups of 8 (Arc A, Flex). Compiles, but has never run */
+    CLF_INSTRUCTIONS_DPAS16 = 17, /* Intel, sub-groups of 16 (Max, Arc B). Compiles, but has never run */
 } clf_instructions;
 
 /* The precision in which weights are stored and matrix multiplications are computed. */

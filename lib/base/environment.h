@@ -36,6 +36,7 @@ clf_status clf__environment_uses_tuning(int *out);
     X(PERSISTENT, 12, "persistent")        /* running the decoder layers of a step in one launch on a GPU */ \
     X(PIPELINE, 13, "pipeline")            /* enqueueing a step before the previous one has ended */         \
     X(PAIRS, 14, "pairs")                  /* running two linear layers of a step in one launch on a GPU */  \
+    X(BARRIER, 15, "barrier")              /* waiting work-groups on a GPU without device-scope atomics */   \
     X(CACHE, 7, "cache")                   /* caching compiled programs on disk */
 
 #define CLF__FEATURE_BIT(name, bit, word) CLF__WITHOUT_##name = 1 << (bit),

@@ -4,21 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/child.h"
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "open/kept.h"
+#include "open/trial_child.h"
 #include "runtime/tuning/device_key.h"
-
-/* Long enough for the compilers of slow machines. */
-static double limit = 120.0;
-
-void clf__level_trial_limit(double seconds)
-{
-    limit = seconds;
-}
 
 int clf__level_is_possible(const struct clf__level *level, const struct clf__listed_device *listed)
 {
@@ -27,6 +19,10 @@ int clf__level_is_possible(const struct clf__level *level, const struct clf__lis
         return listed->capability >= 80;
     case CLF_INSTRUCTIONS_NV75:
         return listed->capability >= 75;
+    case CLF_INSTRUCTIONS_DPAS8:
+        return listed->dpas_lanes == 8;
+    case CLF_INSTRUCTIONS_DPAS16:
+        return listed->dpas_lanes == 16;
     case CLF_INSTRUCTIONS_EMULATED:
         return 1;
     default:
@@ -64,50 +60,31 @@ clf_status clf__level_trial_key(char **out, const struct clf__listed_device *lis
                        without, hash);
 }
 
-/* Runs the trial by `command` --try-level. Returns 0 if the command gave no result and did not crash, so that
- * it is probably not the clformer command. */
-static clf_status try_in_child(int *has_run, struct clf__level_trial *trial, const char *command, int index)
+static int parse(void *trial, const char *output)
 {
-    char number[16], output[2048], failure[128];
-    struct clf__child_end end;
-    snprintf(number, sizeof number, "%d", index);
-    const char *const arguments[] = {command, "--try-level", number, clf__level_words[trial->level], NULL};
-    clf_status status = clf__child_run(&end, output, sizeof output, arguments, limit);
-    *has_run = 0;
-    if (status == CLF_INTERRUPTED) {
-        return status;
-    }
-    if (status != CLF_OK) {
-        clf__log(CLF_LOG_WARNING, "CLFORMER_PROBE: %s", clf_last_error());
-        return CLF_OK;
-    }
-    *has_run = 1;
-    if (end.timed_out) {
-        trial->is_crash = 1;
-        snprintf(failure, sizeof failure, "their trial took more than %.3g seconds", limit);
-        clf__level_trial_fail(trial, 1, failure);
-    } else if (end.signal != 0) {
-        trial->is_crash = 1;
-        snprintf(failure, sizeof failure, "their trial crashed (signal %d)", end.signal);
-        clf__level_trial_fail(trial, 1, failure);
-    } else if (!clf__level_trial_parse(trial, output)) {
-        clf__log(
-            CLF_LOG_WARNING,
-            "CLFORMER_PROBE: %s printed no result of a trial (exit status %d); the program must be clformer",
-            command, end.status);
-        *has_run = 0;
-    }
-    return CLF_OK;
+    return clf__level_trial_parse(trial, output);
+}
+
+static void record_crash(void *trial, const char *failure)
+{
+    struct clf__level_trial *own = trial;
+    own->is_crash = 1;
+    clf__level_trial_fail(own, 1, failure);
 }
 
 static clf_status run_trial(struct clf__level_trial *trial, const struct clf__listed_device *listed,
                             const struct clf__trial_method *method)
 {
-    const char *command = clf__environment_value("CLFORMER_PROBE");
+    char index[16];
     int has_run = 0;
-    if (command != NULL) {
-        CLF__TRY(try_in_child(&has_run, trial, command, listed->info.index));
-    }
+    snprintf(index, sizeof index, "%d", listed->info.index);
+    const struct clf__trial_child child = {.flag = "--try-level",
+                                           .index = index,
+                                           .operand = clf__level_words[trial->level],
+                                           .parse = parse,
+                                           .record_crash = record_crash,
+                                           .trial = trial};
+    CLF__TRY(clf__trial_in_child(&has_run, &child));
     if (!has_run && listed->has_amd_compiler) {
         clf__level_trial_fail(trial, 0,
                               "their trial needs a child process; run `clformer devices` once, or set "

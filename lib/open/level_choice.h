@@ -35,7 +35,4 @@ int clf__level_is_possible(const struct clf__level *level, const struct clf__lis
 clf_status clf__level_trial_key(char **out, const struct clf__listed_device *listed, clf_instructions level,
                                 unsigned without, const struct clf__programs *programs);
 
-/* Changes the time limit of trials in child processes, for tests. */
-void clf__level_trial_limit(double seconds);
-
 #endif

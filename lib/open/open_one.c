@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "open/barrier_choice.h"
+#include "open/barrier_stress.h"
 #include "open/check.h"
 #include "open/external.h"
 #include "open/gemm_rate.h"
@@ -183,6 +185,7 @@ static clf_status fill(struct clf_device *device, struct clf__listed_device *lis
     CLF__TRY(clf__tuning_choose(&tuned, tuning));
     CLF__TRY(clf__caps_choose(&device->caps, listed, &tuned));
     device->caps.tuning = *tuning;
+    device->caps.has_fenced_atomics = clf__barrier_trial_is_used(&device->barrier_trial);
     if (device->caps.without != 0) {
         clf__log(CLF_LOG_INFO, "device %s: features disabled by CLFORMER_WITHOUT: %s", device->label,
                  clf__environment_value("CLFORMER_WITHOUT"));
@@ -221,15 +224,15 @@ void clf__open_free(struct clf_device *device)
     clf__free(device);
 }
 
-static clf_status choose_levels(struct clf__level_trials *out, struct clf_device_list *list, int index,
-                                const struct clf__opening *opening, const struct clf__tuning *tuning);
+static clf_status run_trials(struct clf_device *device, struct clf_device_list *list, int index,
+                             const struct clf__opening *opening, const struct clf__tuning *tuning);
 
 static clf_status open_tuned(struct clf_device **out, struct clf_device_list *list, int index,
                              const struct clf__opening *opening, const struct clf__tuning *tuning)
 {
     CLF__TRY(clf__allocate(out, 1, sizeof **out));
     clf__fair_lock_init(&(*out)->lock);
-    clf_status status = choose_levels(&(*out)->trials, list, index, opening, tuning);
+    clf_status status = run_trials(*out, list, index, opening, tuning);
     if (status == CLF_OK) {
         status = fill(*out, &list->devices[index], opening, tuning);
     }
@@ -282,14 +285,13 @@ static clf_status measure_level(double rates[CLF__TRIAL_PRECISIONS], struct clf_
     return status;
 }
 
-/* Records a failure without the name of the device. */
-static void record_failure(struct clf__level_trial *trial, const struct clf_device_info *info, int is_lasting)
+/* Returns the message of the last failure without the name of the device. */
+static const char *failure_of(const struct clf_device_info *info)
 {
     const char *failure = clf_last_error();
     char device[512];
     snprintf(device, sizeof device, "device %d \"%s\": ", info->index, info->name);
-    failure += strncmp(failure, device, strlen(device)) == 0 ? strlen(device) : 0;
-    clf__level_trial_fail(trial, is_lasting, failure);
+    return failure + (strncmp(failure, device, strlen(device)) == 0 ? strlen(device) : 0);
 }
 
 clf_status clf__level_try(struct clf__level_trial *trial, struct clf_device_list *list, int index,
@@ -317,27 +319,62 @@ clf_status clf__level_try(struct clf__level_trial *trial, struct clf_device_list
     trial->failure[0] = '\0';
     trial->is_lasting = is_lasting;
     if (status != CLF_OK) {
-        record_failure(trial, &list->devices[index].info, is_lasting);
+        clf__level_trial_fail(trial, is_lasting, failure_of(&list->devices[index].info));
     }
     return CLF_OK;
 }
 
-/* A device to try a level on, for clf__trial_method. */
+clf_status clf__barrier_try(struct clf__barrier_trial *trial, struct clf_device_list *list, int index,
+                            int uses_cache)
+{
+    enum { ROUNDS = 128, LAUNCHES = 8 };
+    const struct clf__barrier_stress stress = {ROUNDS, LAUNCHES, -1, -1};
+    struct clf_device *device = NULL;
+    struct clf_device_options options;
+    const struct clf__opening opening = {.options = &options, .purpose = CLF__OPEN_PLAIN};
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_GPU;
+    options.use_tuning = 0;
+    options.use_program_cache = uses_cache;
+    clf_status status = clf__open_index(&device, list, index, &opening);
+    int is_lasting = status == CLF_OK;
+    if (status == CLF_OK) {
+        status = clf__barrier_stress(device, &stress);
+        is_lasting = status == CLF_OK || status == CLF_BUILD || status == CLF_UNSUPPORTED;
+        clf__program_cache_store_all(device);
+    }
+    *trial = (struct clf__barrier_trial){.is_tried = 1, .is_lasting = is_lasting};
+    if (status != CLF_OK) {
+        clf__trial_copy_failure(trial->failure, failure_of(&list->devices[index].info));
+    }
+    if (device != NULL) {
+        clf__open_free(device);
+    }
+    return status == CLF_OUT_OF_MEMORY || status == CLF_INTERRUPTED ? status : CLF_OK;
+}
+
+/* A device for trials in this process. */
 struct candidate {
     struct clf_device_list *list;
     int index, uses_cache;
 };
 
-static clf_status try_here(struct clf__level_trial *trial, void *user)
+static clf_status try_level_here(struct clf__level_trial *trial, void *user)
 {
     const struct candidate *candidate = user;
     return clf__level_try(trial, candidate->list, candidate->index, candidate->uses_cache);
 }
 
-/* Tries matrix instructions if the device is a GPU with the GPU variant and the options leave the level open.
- */
-static clf_status choose_levels(struct clf__level_trials *out, struct clf_device_list *list, int index,
-                                const struct clf__opening *opening, const struct clf__tuning *tuning)
+static clf_status try_barrier_here(struct clf__barrier_trial *trial, void *user)
+{
+    const struct candidate *candidate = user;
+    return clf__barrier_try(trial, candidate->list, candidate->index, candidate->uses_cache);
+}
+
+/* Tries matrix instructions if the options leave the level open, and waiting work-groups, on a GPU with the
+ * GPU variant. */
+static clf_status run_trials(struct clf_device *device, struct clf_device_list *list, int index,
+                             const struct clf__opening *opening, const struct clf__tuning *tuning)
 {
     const struct clf__listed_device *listed = &list->devices[index];
     struct clf_device_options options = *opening->options;
@@ -348,12 +385,20 @@ static clf_status choose_levels(struct clf__level_trials *out, struct clf_device
     CLF__TRY(clf__environment_cache_bytes(&kept_bytes));
     clf_variant variant = options.variant != CLF_VARIANT_AUTO ? options.variant : listed->info.variant;
     if (opening->purpose != CLF__OPEN_FOR_USE || listed->info.kind == CLF_DEVICE_CPU ||
-        variant != CLF_VARIANT_GPU || options.instructions != CLF_INSTRUCTIONS_AUTO ||
-        (without & CLF__WITHOUT_MATRIX) != 0) {
+        variant != CLF_VARIANT_GPU) {
         return CLF_OK;
     }
     int is_kept = options.use_program_cache && kept_bytes > 0 && (without & CLF__WITHOUT_CACHE) == 0;
     struct candidate candidate = {list, index, options.use_program_cache};
-    const struct clf__trial_method method = {is_kept, without, try_here, &candidate};
-    return clf__levels_choose(out, listed, &method);
+    if (options.instructions == CLF_INSTRUCTIONS_AUTO && (without & CLF__WITHOUT_MATRIX) == 0) {
+        const struct clf__trial_method method = {is_kept, without, try_level_here, &candidate};
+        CLF__TRY(clf__levels_choose(&device->trials, listed, &method));
+    }
+    const struct clf__level_trial *used = used_trial(device);
+    clf_instructions level = used != NULL ? used->level : options.instructions;
+    if (level == CLF_INSTRUCTIONS_NV80 || !clf__barrier_needs_trial(listed, without)) {
+        return CLF_OK; /* clf__grid_barrier_works() */
+    }
+    const struct clf__barrier_method method = {is_kept, try_barrier_here, &candidate};
+    return clf__barrier_choose(&device->barrier_trial, listed, &method);
 }

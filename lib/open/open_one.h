@@ -5,6 +5,7 @@
 #include <clformer/device.h>
 
 #include "base/status.h"
+#include "runtime/tuning/barrier_trial.h"
 #include "runtime/tuning/level_trial.h"
 
 struct clf__external;
@@ -36,5 +37,10 @@ void clf__open_free(struct clf_device *device);
  * are cached. Fails only if memory is exhausted or after an interrupt. */
 clf_status clf__level_try(struct clf__level_trial *trial, struct clf_device_list *list, int index,
                           int uses_cache);
+
+/* Opens the device and runs clf__barrier_stress(). A failure is recorded in the trial. uses_cache: compiled
+ * programs are cached. Fails only if memory is exhausted or after an interrupt. */
+clf_status clf__barrier_try(struct clf__barrier_trial *trial, struct clf_device_list *list, int index,
+                            int uses_cache);
 
 #endif

@@ -94,8 +94,8 @@ static clf_status measure_arithmetic(double *rate, struct clf_device *device, co
 static clf_status measure_matrix(double *rate, struct clf_device *device, const struct operands *operands,
                                  enum clf__precision precision)
 {
-    enum { TILES = 8 }; /* as in cl/device/peak_matrix.cl */
     const struct clf__matrix_level *level = &device->caps.level->matrix;
+    int tiles = level->has_few_registers ? 4 : 8; /* as in cl/device/peak_matrix.cl */
     char defines[64];
     double own;
     snprintf(defines, sizeof defines, "-DPRECISION=%d", (int)precision);
@@ -104,7 +104,7 @@ static clf_status measure_matrix(double *rate, struct clf_device *device, const 
         .defines = defines,
         .gpu = {.kernel = "peak_matrix_gpu", .groups = {operands->groups}, .local = {(size_t)level->lanes}}};
     CLF__TRY(measure_launch(&own, device, operands, &launch,
-                            2.0 * TILES * level->rows * level->columns * CLF__MATRIX_INPUTS(precision)));
+                            2.0 * tiles * level->rows * level->columns * CLF__MATRIX_INPUTS(precision)));
     *rate = own > *rate ? own : *rate;
     return CLF_OK;
 }

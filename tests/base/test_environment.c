@@ -75,6 +75,7 @@ static void test_without(void **state)
         unsigned sum;
     } cases[] = {{"", 0},
                  {"subgroups", CLF__WITHOUT_SUBGROUPS},
+                 {"barrier,pairs", CLF__WITHOUT_BARRIER | CLF__WITHOUT_PAIRS},
                  {"cache,dot", CLF__WITHOUT_DOT | CLF__WITHOUT_CACHE},
                  {"exact-division,long-groups,dot,dot",
                   CLF__WITHOUT_EXACT_DIVISION | CLF__WITHOUT_LONG_GROUPS | CLF__WITHOUT_DOT}};

@@ -65,6 +65,7 @@ static void test_features_are_turned_off(void **state)
     }
     /* Nothing is left that needs the newer language. */
     assert_non_null(strstr(choose(&caps, &card, "subgroups,dot,atomics"), "-cl-std=CL1.2"));
+    assert_null(strstr(choose(&caps, &card, "atomics"), "HAS_FENCED_ATOMICS")); /* not without a trial */
     choose(&caps, &card, "long-groups");
     assert_int_equal(caps.max_work_group, CLF__TILE_GROUP);
 }

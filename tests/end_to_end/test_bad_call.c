@@ -24,6 +24,8 @@ static void test_verbs(void **state)
     refuse_call("--try-level 0 avx2",
                 "--try-level: requires the index of a device and the name of a GPU level");
     refuse_call("--try-level x nv80", "--try-level: requires the index");
+    refuse_call("--try-barrier", "--try-barrier: requires the index of a device");
+    refuse_call("--try-barrier 0x", "--try-barrier: requires the index of a device");
     struct process_result result = run_clformer(NULL, "");
     assert_int_equal(result.status, 2);
     assert_int_equal(result.output_size, 0);

@@ -246,6 +246,7 @@ static void test_devices(void **state)
         assert_non_null(json_object_get(object, keys[i]));
     }
     assert_int_equal(length(object, "matrix_levels"), 0); /* none is tried on a CPU */
+    assert_string_equal(text(object, "barriers_without_atomics"), "not tried");
     json_decref(object);
     result = run_clformer("Merci.\n", TRANSLATE "-d 0");
     assert_output(result, "Thanks.\n");
@@ -253,6 +254,8 @@ static void test_devices(void **state)
     double rates[4];
     assert_int_equal(
         sscanf(result.output, " measured %lf %lf %lf %lf", rates, rates + 1, rates + 2, rates + 3), 4);
+    result = run_clformer(NULL, "--try-barrier 0");
+    assert_string_equal(result.output, "\npassed\n");
     /* The default device is the one of other verbs, after its check. */
     result = process_run(&(struct process){.environment = "CLFORMER_DEVICE=0"}, "devices");
     assert_int_equal(strncmp(result.output, "0  ", 3), 0);

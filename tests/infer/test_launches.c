@@ -1,5 +1,5 @@
 /* The number of launches per decoder layer in a step, with linear layers in pairs and separately: the same
- * candidates, also if a group stops waiting. */
+ * candidates, also if a group stops waiting. With device-scope atomics and without. */
 #include <string.h>
 
 #include "math/layers/linear_pair.h"
@@ -138,7 +138,8 @@ static void check_family(struct clf_device *device, const struct family *family,
     support_free_all();
 }
 
-static struct clf_device *open_device(clf_instructions instructions)
+/* is_fenced: without device-scope atomics. */
+static struct clf_device *open_device(clf_instructions instructions, int is_fenced)
 {
     struct clf_device *device = NULL;
     struct clf_device_options options;
@@ -149,7 +150,9 @@ static struct clf_device *open_device(clf_instructions instructions)
     options.instructions = instructions;
     options.profile = 1;
     assert_ok(clf_device_open(&device, NULL, &options));
-    if (!clf__device_caps(device)->has_device_atomics) {
+    if (is_fenced) {
+        support_fence_atomics(device);
+    } else if (!clf__device_caps(device)->has_device_atomics) {
         clf_device_close(device);
         skip();
     }
@@ -160,7 +163,7 @@ static struct clf_device *open_device(clf_instructions instructions)
 static void test_families(void **state)
 {
     (void)state;
-    struct clf_device *device = open_device(CLF_INSTRUCTIONS_PORTABLE);
+    struct clf_device *device = open_device(CLF_INSTRUCTIONS_PORTABLE, 0);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         check_family(device, &families[i], CLF_PRECISION_FP32);
         if (!support_small() || i == 0) {
@@ -171,10 +174,23 @@ static void test_families(void **state)
     clf_device_close(device);
 }
 
-/* GEMMs with matrix instructions, which read rounded rows, without persistent launches. */
-static void test_matrix(void **state)
+/* As many launches without device-scope atomics. */
+static void test_fenced(void **state)
 {
     (void)state;
+    struct clf_device *device = open_device(CLF_INSTRUCTIONS_PORTABLE, 1);
+    check_family(device, &families[0], CLF_PRECISION_FP32);
+    check_family(device, &families[0], CLF_PRECISION_INT8);
+    for (size_t i = 1; i < sizeof families / sizeof *families && !support_small(); i++) {
+        check_family(device, &families[i], CLF_PRECISION_FP32);
+        check_family(device, &families[i], CLF_PRECISION_INT8);
+    }
+    clf_device_close(device);
+}
+
+/* GEMMs with matrix instructions, which read rounded rows, without persistent launches. */
+static void check_matrix(int is_fenced)
+{
     static const char config[] =
         "{\"model_type\": \"clformer\", \"preset\": \"paper\", \"d_model\": 64, \"encoder_layers\": 1,"
         " \"decoder_layers\": 2, \"encoder_ffn_dim\": 48, \"decoder_ffn_dim\": 96,"
@@ -183,7 +199,7 @@ static void test_matrix(void **state)
     const char *folder = support_temporary_folder();
     folder_write_text(folder, "config.json", config);
     assert_ok(clf__model_initialise(folder, 3, NULL, NULL));
-    struct clf_device *device = open_device(CLF_INSTRUCTIONS_EMULATED);
+    struct clf_device *device = open_device(CLF_INSTRUCTIONS_EMULATED, is_fenced);
     device->has_no_persistent_launches = 1;
     for (int is_int8 = 0; is_int8 <= 1; is_int8++) {
         clf_precision precision = is_int8 ? CLF_PRECISION_INT8 : CLF_PRECISION_FP16;
@@ -197,17 +213,28 @@ static void test_matrix(void **state)
     support_free_all();
 }
 
+static void test_matrix(void **state)
+{
+    (void)state;
+    check_matrix(0);
+}
+
+static void test_fenced_matrix(void **state)
+{
+    (void)state;
+    check_matrix(1);
+}
+
 static void count_warning(clf_log_level level, const char *message, void *count)
 {
     *(int *)count += level == CLF_LOG_WARNING && strstr(message, "work-groups waited") != NULL;
 }
 
 /* The first steps are repeated with separate launches, and compared. After a failure all steps use those. */
-static void test_failure(void **state)
+static void check_failure(int is_fenced)
 {
-    (void)state;
     static struct candidates few, many;
-    struct clf_device *device = open_device(CLF_INSTRUCTIONS_PORTABLE);
+    struct clf_device *device = open_device(CLF_INSTRUCTIONS_PORTABLE, is_fenced);
     struct clf__transformer *transformer;
     int warnings = 0;
     assert_ok(
@@ -227,12 +254,27 @@ static void test_failure(void **state)
     clf_device_close(device);
 }
 
+static void test_failure(void **state)
+{
+    (void)state;
+    check_failure(0);
+}
+
+static void test_fenced_failure(void **state)
+{
+    (void)state;
+    check_failure(1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_failure, support_teardown),
         cmocka_unit_test_teardown(test_families, support_teardown),
         cmocka_unit_test_teardown(test_matrix, support_teardown),
+        cmocka_unit_test_teardown(test_fenced_failure, support_teardown),
+        cmocka_unit_test_teardown(test_fenced, support_teardown),
+        cmocka_unit_test_teardown(test_fenced_matrix, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

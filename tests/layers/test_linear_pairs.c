@@ -179,11 +179,43 @@ static void test_matrix(void **state)
     check_case(device, &matrix_cases[0], 1);
 }
 
+/* A device without device-scope atomics: groups that wait use the functions of OpenCL C 1.2. */
+static struct clf_device *open_fenced(clf_instructions instructions)
+{
+    struct clf_device *device;
+    struct clf_device_options options;
+    clf_device_options_init(&options);
+    options.variant = CLF_VARIANT_GPU;
+    options.gemm = CLF_GEMM_NATIVE;
+    options.attention = CLF_ATTENTION_FUSED;
+    options.instructions = instructions;
+    assert_ok(clf_device_open(&device, NULL, &options));
+    support_fence_atomics(device);
+    return device;
+}
+
+static void test_fenced(void **state)
+{
+    (void)state;
+    struct clf_device *device = open_fenced(CLF_INSTRUCTIONS_PORTABLE);
+    for (size_t i = 0; i < sizeof native_cases / sizeof *native_cases; i += support_small() ? 2 : 1) {
+        check_case(device, &native_cases[i], 0);
+    }
+    check_failures(device, &native_cases[0]);
+    clf_device_close(device);
+    device = open_fenced(CLF_INSTRUCTIONS_EMULATED);
+    for (size_t i = 0; i < 2; i++) {
+        check_case(device, &matrix_cases[i], 0);
+    }
+    clf_device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_native, support_teardown),
         cmocka_unit_test_teardown(test_matrix, support_teardown),
+        cmocka_unit_test_teardown(test_fenced, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

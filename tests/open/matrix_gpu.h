@@ -1,6 +1,6 @@
 /* Functions that replace those of the OpenCL loader: PoCL's CPU becomes a GPU of a vendor with matrix
- * instructions, NVIDIA's are compiled as the emulated ones, and compilers crash, hang or refuse. Environment
- * variables say what to replace, also in child processes. Requires _GNU_SOURCE. */
+ * instructions, NVIDIA's and Intel's are compiled as emulated ones, and compilers crash, hang or refuse.
+ * Environment variables say what to replace, also in child processes. Requires _GNU_SOURCE. */
 #ifndef CLF_TESTS_OPEN_MATRIX_GPU_H
 #define CLF_TESTS_OPEN_MATRIX_GPU_H
 
@@ -13,7 +13,7 @@
 
 #include "runtime/opencl/opencl.h"
 
-/* $TEST_VENDOR: nvidia or amd; unset: the CPU as it is, with NVIDIA's instructions. */
+/* $TEST_VENDOR: nvidia, amd or intel; unset: the CPU as it is, with NVIDIA's instructions. */
 static int is_vendor(const char *name)
 {
     const char *vendor = getenv("TEST_VENDOR");
@@ -33,6 +33,13 @@ static int is_turing(void)
     return getenv("TEST_TURING") != NULL;
 }
 
+/* $TEST_LANES: the smallest sub-group size of Intel's GPU. */
+static size_t lanes_of_intel(void)
+{
+    const char *lanes = getenv("TEST_LANES");
+    return lanes != NULL ? (size_t)atoi(lanes) : 8;
+}
+
 static cl_int answer(const void *value, size_t bytes, size_t size, void *out, size_t *told)
 {
     if (told != NULL) {
@@ -48,12 +55,16 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
 {
     cl_int (*ask)(cl_device_id, cl_device_info, size_t, void *, size_t *);
     *(void **)&ask = dlsym(RTLD_NEXT, "clGetDeviceInfo");
-    const char *extension =
-        is_vendor("amd") ? "cl_amd_device_attribute_query" : "cl_nv_device_attribute_query";
+    const char *extension = is_vendor("amd")     ? "cl_amd_device_attribute_query"
+                            : is_vendor("intel") ? "cl_intel_subgroup_matrix_multiply_accumulate"
+                                                 : "cl_nv_device_attribute_query";
     const char *driver = getenv("TEST_DRIVER");
     const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
     const cl_uint major = is_turing() ? 7 : 8, minor = is_turing() ? 5 : 0;
+    const size_t sub_groups[2] = {32, lanes_of_intel()};
     switch (what) {
+    case CL_DEVICE_SUB_GROUP_SIZES_INTEL:
+        return answer(sub_groups, sizeof sub_groups, size, out, told);
     case CL_DEVICE_EXTENSIONS:
         return answer(extension, strlen(extension) + 1, size, out, told);
     case CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV:
@@ -102,6 +113,7 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
     snprintf(own, sizeof own, "%s", options);
     replace_option(own, sizeof own, "-DMATRIX_NV80", "-DMATRIX_EMULATED");
     replace_option(own, sizeof own, "-DMATRIX_NV75", "-DMATRIX_EMULATED");
+    replace_option(own, sizeof own, "-DMATRIX_DPAS", "-DDPAS_EMULATED -DMATRIX_DPAS");
     replace_option(own, sizeof own, "-DHAS_DP4A", "");
     replace_option(own, sizeof own, "-DHAS_INTEGER_DOT_PRODUCT", "");
     *(void **)&build = dlsym(RTLD_NEXT, "clBuildProgram");

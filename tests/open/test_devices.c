@@ -197,10 +197,10 @@ static void test_choices(void **state)
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT, "auto, fused or batched");
     unsetenv("CLFORMER_ATTENTION");
     setenv("CLFORMER_INSTRUCTIONS", "avx", 1);
-    assert_fails(
-        clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
-        "CLFORMER_INSTRUCTIONS: unknown value \"avx\"; use auto, portable, avx2, avx-vnni, avx512, "
-        "avx512-vnni, avx512-bf16, amx, neon, dotprod, nv80, mfma, wmma11, wmma12, emulated or nv75");
+    assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,
+                 "CLFORMER_INSTRUCTIONS: unknown value \"avx\"; use auto, portable, avx2, avx-vnni, avx512, "
+                 "avx512-vnni, avx512-bf16, amx, neon, dotprod, nv80, mfma, wmma11, wmma12, emulated, nv75, "
+                 "dpas8 or dpas16");
     unsetenv("CLFORMER_INSTRUCTIONS");
     setenv("CLFORMER_TUNING", "no", 1);
     assert_fails(clf_device_open(&device, NULL, &options), CLF_BAD_ARGUMENT,

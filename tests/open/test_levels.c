@@ -14,6 +14,7 @@
 #include "open/level_choice.h"
 #include "open/matrix_gpu.h"
 #include "open/open_one.h"
+#include "open/trial_child.h"
 #include "runtime/device/device.h"
 #include "support/cache_home.h"
 #include "support/support.h"
@@ -82,7 +83,7 @@ static int begin(void **state)
     unsetenv("TEST_SKIP");
     unsetenv("TEST_DRIVER");
     unsetenv("TEST_TURING");
-    clf__level_trial_limit(600.0);
+    clf__trial_limit(600.0);
     return 0;
 }
 
@@ -194,7 +195,7 @@ static void test_crash(void **state)
 static void test_hang(void **state)
 {
     (void)state;
-    clf__level_trial_limit(1.5);
+    clf__trial_limit(1.5);
     check_level(fast, "hang", 0, 2, 2);
     assert_non_null(strstr(logged, "nv80: not used: their trial took more than 1.5 seconds"));
     assert_int_equal(warnings, 1);

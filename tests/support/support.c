@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "base/half.h"
+#include "base/memory.h"
 #include "reference/gemm.h"
-#include "runtime/device/caps.h"
+#include "runtime/device/device.h"
 #include "runtime/program/cache.h"
 
 enum { MAX_OWNED = 4096, MAX_DEVICES = 18, MAX_FOLDERS = 64, MAX_FIXTURES = 256 };
@@ -134,6 +135,16 @@ struct clf_device *support_matrix_device(void)
     clf_instructions best = clf_device_describe(support_device(CLF_VARIANT_GPU))->instructions;
     return support_device_at(CLF_VARIANT_GPU,
                              best >= CLF_INSTRUCTIONS_NV80 ? best : CLF_INSTRUCTIONS_EMULATED);
+}
+
+void support_fence_atomics(struct clf_device *device)
+{
+    char *options = NULL;
+    device->caps.has_device_atomics = 0;
+    device->caps.has_fenced_atomics = 1;
+    assert_ok(clf__caps_build_options(&options, &device->list->devices[device->info->index], &device->caps));
+    clf__free(device->build_options);
+    device->build_options = options;
 }
 
 struct clf_device *support_device(clf_variant variant)

@@ -76,7 +76,7 @@ static void print_address(const struct clf_device_info *info)
     }
 }
 
-/* Prints the trials of matrix instructions. device: the open device, or NULL. */
+/* Prints the trials of matrix instructions and of waiting work-groups. device: the open device, or NULL. */
 static void print_trials(const struct clf_device *device)
 {
     for (int i = 0; device != NULL && i < device->trials.count; i++) {
@@ -84,6 +84,11 @@ static void print_trials(const struct clf_device *device)
         char text[CLF__LEVEL_TRIAL_TEXT];
         clf__level_trial_describe(text, trial);
         printf("   matrix    %s: %s\n", clf__level_words[trial->level], text);
+    }
+    if (device != NULL && device->barrier_trial.is_tried) {
+        int is_used = clf__barrier_trial_is_used(&device->barrier_trial);
+        printf("   barriers  between work-groups without device-scope atomics: %s%s\n",
+               is_used ? "" : "not used: ", clf__barrier_trial_describe(&device->barrier_trial));
     }
 }
 
@@ -141,7 +146,7 @@ static int print_json(const struct clf_device_info *info, const struct clf_devic
     char *tuning = find_tuning(info);
     json_t *object = json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:o, s:o, "
-        "s:s, s:b, s:i, s:s, s:s?, s:i, s:b, s:s?, s:s?, s:s?, s:o}",
+        "s:s, s:b, s:i, s:s, s:s?, s:i, s:b, s:s?, s:s?, s:s?, s:o, s:s?}",
         "index", info->index, "kind", kind_word(info->kind), "name", info->name, "vendor", info->vendor,
         "version", info->version, "driver", info->driver, "platform", info->platform_name, "platform_vendor",
         info->platform_vendor, "platform_version", info->platform_version, "compute_units",
@@ -156,7 +161,8 @@ static int print_json(const struct clf_device_info *info, const struct clf_devic
         *info->pci_address != '\0' ? info->pci_address : NULL, "uuid",
         *info->uuid != '\0' ? info->uuid : NULL, "instructions",
         is_default ? clf__level_words[info->instructions] : NULL, "matrix_levels",
-        device != NULL ? trials_array(device) : json_null());
+        device != NULL ? trials_array(device) : json_null(), "barriers_without_atomics",
+        device != NULL ? clf__barrier_trial_describe(&device->barrier_trial) : NULL);
     clf__free(tuning);
     if (object == NULL) {
         fprintf(stderr, "clformer: the strings reported by device %d are not valid UTF-8\n", info->index);

@@ -213,6 +213,7 @@ static void measure(json_t *object, struct clf_device *device)
                         json_string(device->caps.variant == CLF_VARIANT_CPU ? "cpu" : "gpu"));
     json_object_set_new(object, "instructions", json_string(clf__level_words[device->caps.level->name]));
     json_object_set_new(object, "matrix_levels", trials_array(device));
+    add_fact(object, "barriers_without_atomics", clf__barrier_trial_describe(&device->barrier_trial));
     json_object_set_new(object, "build_options", text_of(device->build_options));
     json_object_set_new(object, "usable_bytes", json_integer((json_int_t)device->caps.usable_bytes));
     add_result(object, "check", clf__check_kernels(device, &is_lasting));

@@ -22,33 +22,70 @@ static int find_level(clf_instructions *level, const char *word)
     return 0;
 }
 
-static clf_status try_level(struct clf__level_trial *trial, int index)
+/* Reads the index of a device; -1 if it is not a number. */
+static int read_index(const char *text)
 {
-    struct clf_device_list *list;
-    CLF__TRY(clf_device_list_create(&list));
-    clf_status status = index >= 0 && index < clf_device_list_count(list)
-                            ? clf__level_try(trial, list, index, 1)
-                            : clf__fail(CLF_NO_DEVICE, "there is no device %d", index);
-    clf_device_list_free(list);
-    return status;
+    char *end = NULL;
+    long index = strtol(text, &end, 10);
+    return end == text || *end != '\0' || index < 0 || index > 1 << 20 ? -1 : (int)index;
+}
+
+static clf_status open_list(struct clf_device_list **list, int index)
+{
+    CLF__TRY(clf_device_list_create(list));
+    if (index >= clf_device_list_count(*list)) {
+        clf_device_list_free(*list);
+        return clf__fail(CLF_NO_DEVICE, "there is no device %d", index);
+    }
+    return CLF_OK;
+}
+
+/* Prints a result on a line of its own, because some drivers print to standard output. The text is freed. */
+static int print_result(clf_status status, char *text)
+{
+    if (status == CLF_OK) {
+        printf("\n%s", text);
+    }
+    clf__free(text);
+    return status == CLF_OK ? EXIT_DONE : report_failure(status);
 }
 
 int devices_try_level(int argc, char **argv)
 {
     struct clf__level_trial trial = {.level = CLF_INSTRUCTIONS_AUTO};
-    char *end = NULL, *text = NULL;
-    long index = argc == 3 ? strtol(argv[1], &end, 10) : -1;
-    if (argc != 3 || end == argv[1] || *end != '\0' || index < 0 || index > 1 << 20 ||
-        !find_level(&trial.level, argv[2])) {
+    struct clf_device_list *list;
+    char *text = NULL;
+    int index = argc == 3 ? read_index(argv[1]) : -1;
+    if (index < 0 || !find_level(&trial.level, argv[2])) {
         return report_wrong_call("--try-level: requires the index of a device and the name of a GPU level");
     }
-    clf_status status = try_level(&trial, (int)index);
+    clf_status status = open_list(&list, index);
+    if (status == CLF_OK) {
+        status = clf__level_try(&trial, list, index, 1);
+        clf_device_list_free(list);
+    }
     if (status == CLF_OK) {
         status = clf__level_trial_format(&text, &trial);
     }
-    if (status == CLF_OK) {
-        printf("\n%s", text); /* on a line of its own, because some drivers print to standard output */
+    return print_result(status, text);
+}
+
+int devices_try_barrier(int argc, char **argv)
+{
+    struct clf__barrier_trial trial;
+    struct clf_device_list *list;
+    char *text = NULL;
+    int index = argc == 2 ? read_index(argv[1]) : -1;
+    if (index < 0) {
+        return report_wrong_call("--try-barrier: requires the index of a device");
     }
-    clf__free(text);
-    return status == CLF_OK ? EXIT_DONE : report_failure(status);
+    clf_status status = open_list(&list, index);
+    if (status == CLF_OK) {
+        status = clf__barrier_try(&trial, list, index, 1);
+        clf_device_list_free(list);
+    }
+    if (status == CLF_OK) {
+        status = clf__barrier_trial_format(&text, &trial);
+    }
+    return print_result(status, text);
 }

@@ -20,6 +20,10 @@ struct tile {
 static const struct tile tiles[] = {{128, 128, 64, 32}, {64, 64, 32, 32}, {32, 64, 16, 32}, {32, 32, 16, 16}};
 enum { TILES = sizeof tiles / sizeof *tiles };
 
+/* Levels with few registers: a warp computes one row of instruction tiles, in one column if the sums of
+ * chunks are separate, otherwise in two. */
+enum { FIRST_SMALL_TILE = 1 };
+
 static size_t count_tiles(const struct tile *tile, int rows, int outputs)
 {
     return clf__ceil_divide((size_t)rows, (size_t)tile->rows) *
@@ -28,12 +32,14 @@ static size_t count_tiles(const struct tile *tile, int rows, int outputs)
 
 /* Chooses the tile; NULL selects gemm_matrix_rows.cl. That kernel rereads W for every few rows, so the
  * smallest tile is preferred even if it leaves compute units idle. The choice does not change the results. */
-static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs)
+static const struct tile *choose_tile(const struct clf__caps *caps, int rows, int outputs, int has_one_chunk)
 {
-    if (rows <= caps->level->matrix.rows) {
+    const struct clf__matrix_level *level = &caps->level->matrix;
+    if (rows <= level->rows) {
         return NULL;
     }
-    for (const struct tile *tile = tiles; tile < tiles + TILES; tile++) {
+    int first = !level->has_few_registers ? 0 : has_one_chunk ? FIRST_SMALL_TILE : TILES - 1;
+    for (const struct tile *tile = tiles + first; tile < tiles + TILES; tile++) {
         int is_filled = rows > tile->rows / 2, is_last = tile + 1 == tiles + TILES;
         if (is_filled && count_tiles(tile, rows, outputs) * (is_last ? 4 : 1) >= caps->compute_units) {
             return tile;
@@ -120,19 +126,23 @@ static clf_status multiply_few(const struct gemm *gemm)
 static clf_status multiply_tiles(const struct gemm *gemm, const struct tile *tile)
 {
     const struct clf__weight *weight = gemm->weight;
-    int lanes = matrix_of(weight)->lanes, warp_columns = tile->warp_columns * lanes / TILE_LANES;
-    int warps = tile->rows / tile->warp_rows * (tile->columns / warp_columns);
+    const struct clf__matrix_level *level = matrix_of(weight);
+    int is_last = tile == tiles + TILES - 1, is_small = level->has_few_registers;
+    int warp_rows = is_small ? level->rows : tile->warp_rows;
+    int warp_columns =
+        is_small ? (is_last ? 1 : 2) * level->columns : tile->warp_columns * level->lanes / TILE_LANES;
+    int warps = tile->rows / warp_rows * (tile->columns / warp_columns);
     char defines[160];
     snprintf(defines, sizeof defines,
              "-DPRECISION=%d -DTILE_ROWS=%d -DTILE_COLUMNS=%d -DWARP_ROWS=%d -DWARP_COLUMNS=%d%s%s",
-             (int)weight->precision, tile->rows, tile->columns, tile->warp_rows, warp_columns,
+             (int)weight->precision, tile->rows, tile->columns, warp_rows, warp_columns,
              has_one_chunk(weight) ? " -DHAS_ONE_CHUNK" : "", gemm->is_gradient ? " -DY_IN_PANELS" : "");
     const struct clf__launch launch = {
         .program = "gemm_matrix",
         .defines = defines,
         .gpu = {.kernel = "gemm_matrix_gpu",
                 .groups = {count_tiles(tile, gemm->rows, weight->outputs)},
-                .local = {(size_t)(lanes * warps)}},
+                .local = {(size_t)(level->lanes * warps)}},
     };
     return launch_gemm(gemm, launch);
 }
@@ -141,7 +151,8 @@ static clf_status multiply(struct clf__matrix y, struct clf__matrix x, int rows,
                            const struct clf__weight *weight, const struct clf__epilogue *epilogue)
 {
     struct gemm gemm = {.y = y, .x = x, .rows = rows, .weight = weight, .epilogue = epilogue};
-    const struct tile *tile = choose_tile(clf__device_caps(weight->device), rows, weight->outputs);
+    const struct tile *tile =
+        choose_tile(clf__device_caps(weight->device), rows, weight->outputs, has_one_chunk(weight));
     if (x.precision == CLF__PRECISION_FP32) {
         struct clf__activations packed;
         CLF__TRY(clf__activations_pack(&packed, weight->device, x, rows, weight->inputs, weight->precision));
@@ -214,7 +225,7 @@ static clf_status add_rows(struct clf__weight *dweight, struct clf__matrix dy, s
         .epilogue = &epilogue,
         .is_gradient = 1,
     };
-    const struct tile *tile = choose_tile(clf__device_caps(device), inputs, outputs);
+    const struct tile *tile = choose_tile(clf__device_caps(device), inputs, outputs, has_one_chunk(&panels));
     return multiply_tiles(&gemm, tile != NULL ? tile : tiles + TILES - 1);
 }
 

@@ -12,7 +12,7 @@ clf_status clf__linear_pairs_reserve(struct clf__linear_pairs *pairs, struct clf
 {
     const struct clf__caps *caps = clf__device_caps(arena->device);
     *pairs = (struct clf__linear_pairs){.fails_at = -1};
-    if (caps->variant != CLF_VARIANT_GPU || !clf__grid_barrier_works(caps)) {
+    if (caps->variant != CLF_VARIANT_GPU || !clf__grid_barrier_passes_rows(caps)) {
         return CLF_OK;
     }
     CLF__TRY(clf__arena_reserve(arena, &pairs->counters, CLF__I32, 1, CLF__PAIR_COUNTERS,

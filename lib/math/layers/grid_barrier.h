@@ -4,10 +4,17 @@
 
 #include "runtime/device/device.h"
 
-/* Returns whether groups of a launch can see each other's writes. */
+/* Returns whether groups of a launch see each other's writes with plain loads. */
 static inline int clf__grid_barrier_works(const struct clf__caps *caps)
 {
     return caps->has_device_atomics || (caps->level->instructions & CLF__MATRIX_NV80) != 0;
+}
+
+/* Returns whether groups of a launch see each other's writes with plain loads or loads from FRESH memory
+ * (cl/include/prelude.cl). */
+static inline int clf__grid_barrier_passes_rows(const struct clf__caps *caps)
+{
+    return clf__grid_barrier_works(caps) || caps->has_fenced_atomics;
 }
 
 /* Returns the maximum reads of a counter before a group stops waiting: `wanted` or, if it is 0, a few seconds

@@ -44,9 +44,10 @@ static int can_be_persistent(const struct clf__caps *caps, const struct clf__lay
         }
     }
     const struct clf__heads *heads = &first->mixer.attention.heads;
-    return clf__caps_use_matrix(caps, precision) && clf__grid_barrier_works(caps) &&
-           caps->attention == CLF_ATTENTION_FUSED && !layer->feed_forward.gated &&
-           layer->relative.table.buffer == NULL && layer->norm_first == first->norm_first &&
+    return clf__caps_use_matrix(caps, precision) && !caps->level->matrix.has_few_registers &&
+           clf__grid_barrier_works(caps) && caps->attention == CLF_ATTENTION_FUSED &&
+           !layer->feed_forward.gated && layer->relative.table.buffer == NULL &&
+           layer->norm_first == first->norm_first &&
            layer->mixer_norm.gamma.columns % CLF__MATRIX_INPUTS(CLF__PRECISION_FP16) == 0 &&
            layer->feed_forward.width == first->feed_forward.width &&
            layer->mixer_norm.kind == first->mixer_norm.kind &&

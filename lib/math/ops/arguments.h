@@ -107,11 +107,28 @@ struct clf__linear_pair_sizes {
 /* Counters of linear_pair.cl, a cache line apart: tasks taken, groups finished, then for each of four stages
  * and tile of rows the tasks done. Tiles have at least CLF__PAIR_TILE rows. */
 #define CLF__PAIR_ROWS 64
-#define CLF__PAIR_TILE 16
+#define CLF__PAIR_TILE 8
 #define CLF__PAIR_LINE 16
 #define CLF__PAIR_COUNTER(stage, tile)                                                                       \
     (CLF__PAIR_LINE * (2 + (stage) * (CLF__PAIR_ROWS / CLF__PAIR_TILE) + (tile)))
 #define CLF__PAIR_COUNTERS CLF__PAIR_COUNTER(4, 0)
+
+/* The arguments of cl/device/probe_barrier.cl: words of `blocks` blocks of CLF__BARRIER_ROWS rows of
+ * CLF__BARRIER_COLUMNS columns, in tasks of CLF__BARRIER_TILE columns of a block. */
+struct clf__barrier_sizes {
+    int blocks, seed, most_looks;
+    int fails_at, spoiled_task; /* for tests: the task that does not wait, and the task that writes wrong
+                                   words; -1: none */
+};
+#define CLF__BARRIER_ROWS    4
+#define CLF__BARRIER_COLUMNS 256
+#define CLF__BARRIER_TILE    32
+/* Counters, a cache line apart: tasks taken, tasks done, whether a group stopped waiting, wrong words. */
+#define CLF__BARRIER_TAKEN    0
+#define CLF__BARRIER_ARRIVED  16
+#define CLF__BARRIER_FAILED   32
+#define CLF__BARRIER_WRONG    48
+#define CLF__BARRIER_COUNTERS 64
 
 /* The arguments of cl/layers/projection.cl. */
 struct clf__projection_sizes {

@@ -14,10 +14,10 @@ int clf__attention_takes_matrix(const struct clf__attention_call *call, const st
 {
     enum { WIDEST = 128, WIDTHS = 16 };
     const struct clf__heads *heads = &call->heads;
-    return clf__caps_use_matrix(caps, operand_precision(call)) && call->precision != CLF__PRECISION_FP32 &&
-           !clf__attention_takes_rows(call) && call->window == NULL && call->dropout.rate == 0.0f &&
-           heads->key_width <= WIDEST && heads->value_width <= WIDEST && heads->key_width % WIDTHS == 0 &&
-           heads->value_width % WIDTHS == 0;
+    return clf__caps_use_matrix(caps, operand_precision(call)) && !caps->level->matrix.has_few_registers &&
+           call->precision != CLF__PRECISION_FP32 && !clf__attention_takes_rows(call) &&
+           call->window == NULL && call->dropout.rate == 0.0f && heads->key_width <= WIDEST &&
+           heads->value_width <= WIDEST && heads->key_width % WIDTHS == 0 && heads->value_width % WIDTHS == 0;
 }
 
 enum clf__type clf__attention_operand_type(const struct clf__attention_call *call)

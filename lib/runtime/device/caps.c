@@ -81,14 +81,15 @@ clf_status clf__caps_build_options(char **out, const struct clf__listed_device *
     return clf__format(
         out,
         "-w -cl-std=%s%s -DVARIANT_%s%s%s%s%s%s -DVECTOR_LANES=%d -DBLOCK_ROWS=%d "
-        "-DINT8_BYTES=%d%s%s%s%s%s%s%s%s",
+        "-DINT8_BYTES=%d%s%s%s%s%s%s%s%s%s",
         needs_3 ? "CL3.0" : "CL1.2", is_exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
         caps->variant == CLF_VARIANT_CPU ? "CPU" : "GPU", info->has_fp16 ? " -DHAS_FP16" : "",
         has_subgroups ? " -DHAS_SUBGROUPS" : "",
         caps->has_integer_dot_product ? " -DHAS_INTEGER_DOT_PRODUCT" : "",
         caps->has_integer_dot_product && device->has_dp4a ? " -DHAS_DP4A" : "",
         caps->has_device_atomics ? " -DHAS_DEVICE_ATOMICS" : "", caps->level->lanes, caps->level->block_rows,
-        caps->level->int8_bytes, caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
+        caps->level->int8_bytes, caps->has_fenced_atomics ? " -DHAS_FENCED_ATOMICS" : "",
+        caps->level->instructions & CLF__DOT_INT8_ANY ? " -DHAS_DOT_INT8" : "",
         caps->level->instructions & CLF__DOT_BF16 ? " -DHAS_DOT_BF16" : "",
         caps->level->instructions & CLF__TILES ? " -DHAS_TILES" : "", matrix != NULL ? " -DHAS_MATRIX " : "",
         matrix != NULL ? matrix : "", matrix != NULL && caps->is_int8_plain ? " -DINT8_IS_PLAIN" : "",

@@ -28,6 +28,8 @@ struct clf__caps {
     const struct clf__level *level; /* detected by the probe kernels */
     int is_int8_plain;              /* int8 GEMM is faster without the matrix instructions of the level */
     int has_device_atomics;         /* device-scope acquire and release, in OpenCL C 3.0 */
+    int has_fenced_atomics;         /* without them: the atomic functions of OpenCL C 1.2 passed a trial
+                                     * (open/barrier_choice.h) */
     int has_fixed_addresses; /* the address of a buffer stays constant between launches; no OpenCL property
                               * reports this */
     int is_paced;            /* may have a watchdog, so work is enqueued in portions (queue.h) */

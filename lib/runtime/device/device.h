@@ -9,6 +9,7 @@
 #include "runtime/device/caps.h"
 #include "runtime/opencl/listed_device.h"
 #include "runtime/opencl/opencl.h"
+#include "runtime/tuning/barrier_trial.h"
 #include "runtime/tuning/level_trial.h"
 
 /* Work enqueued since the host last waited for the queue. */
@@ -29,19 +30,20 @@ struct clf_device {
     cl_command_queue queue; /* in order */
     struct clf__caps caps;
     struct clf__level_trials trials; /* of matrix instructions, if AUTO considered any */
-    char *build_options;             /* compiler options of every program */
-    struct clf__programs *programs;  /* runtime/program/program.h */
-    _Atomic uint64_t used_bytes;     /* bytes of all live buffers; any thread may read them */
-    uint64_t peak_bytes;             /* maximum of used_bytes */
-    uint64_t last_buffer;            /* number of the newest buffer */
-    int unflushed;                   /* launches since the last flush: queue.h */
-    int has_flushed;                 /* flushed since the host last waited */
-    struct clf__pace pace;           /* work since the host last waited */
-    int is_dry_run;                  /* dry_run.h */
-    struct clf__profile *profile;    /* profile.h; NULL: off */
-    struct clf_device_peaks peaks;   /* last measurement */
-    struct clf__buffer *packed;      /* scratch of math/gemm/activations.c, or NULL */
-    struct clf__buffer *transposed;  /* scratch of math/gemm/native_gradient.c, or NULL */
+    struct clf__barrier_trial barrier_trial;
+    char *build_options;            /* compiler options of every program */
+    struct clf__programs *programs; /* runtime/program/program.h */
+    _Atomic uint64_t used_bytes;    /* bytes of all live buffers; any thread may read them */
+    uint64_t peak_bytes;            /* maximum of used_bytes */
+    uint64_t last_buffer;           /* number of the newest buffer */
+    int unflushed;                  /* launches since the last flush: queue.h */
+    int has_flushed;                /* flushed since the host last waited */
+    struct clf__pace pace;          /* work since the host last waited */
+    int is_dry_run;                 /* dry_run.h */
+    struct clf__profile *profile;   /* profile.h; NULL: off */
+    struct clf_device_peaks peaks;  /* last measurement */
+    struct clf__buffer *packed;     /* scratch of math/gemm/activations.c, or NULL */
+    struct clf__buffer *transposed; /* scratch of math/gemm/native_gradient.c, or NULL */
     struct clf__slab *slab;         /* the last slab of slab.c; NULL: none, or all of its buffers are freed */
     struct clf_device *next_keyed;  /* used by open/program_key.c */
     int has_no_slabs;               /* allocating a slab failed; do not try again */

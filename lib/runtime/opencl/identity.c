@@ -123,6 +123,22 @@ static unsigned ask_lanes(const struct clf__listed_device *device, const char *e
     return clf__quirk_lanes(ask_number(device, CL_DEVICE_VENDOR_ID, 0), nvidia.major, nvidia.minor);
 }
 
+/* Returns the smallest sub-group size, which Intel's matrix instructions need; 0 without such instructions.
+ */
+static int ask_dpas_lanes(const struct clf__listed_device *device, const char *extensions)
+{
+    size_t sizes[16] = {0}, lanes = 0;
+    if (!clf__identity_lists(extensions, "cl_intel_subgroup_matrix_multiply_accumulate") ||
+        CLF__CL(clGetDeviceInfo(device->id, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, NULL)) !=
+            CL_SUCCESS) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        lanes = sizes[i] > 0 && (lanes == 0 || sizes[i] < lanes) ? sizes[i] : lanes;
+    }
+    return (int)lanes;
+}
+
 /* Infers the supported instructions from vendor properties, because OpenCL has no query for them. */
 static void ask_instructions(struct clf__listed_device *device, const char *extensions)
 {
@@ -130,6 +146,7 @@ static void ask_instructions(struct clf__listed_device *device, const char *exte
     device->capability = (int)(10 * nvidia.major + nvidia.minor);
     device->has_dp4a = device->capability >= 61;
     device->has_amd_compiler = clf__identity_lists(extensions, "cl_amd_device_attribute_query");
+    device->dpas_lanes = ask_dpas_lanes(device, extensions);
 }
 
 /* Some drivers list the extension but emulate it, several times slower than plain code. The first version

@@ -19,6 +19,7 @@ struct clf__listed_device {
     int has_dp4a;           /* NVIDIA's instruction for dot products of four bytes */
     int capability;         /* NVIDIA's compute capability, 10 * major + minor; 0 for other vendors */
     int has_amd_compiler;   /* AMD's own driver, whose compiler may support matrix instructions */
+    int dpas_lanes;         /* sub-group size of Intel's matrix instructions; 0: none */
     int has_exact_division; /* has correctly rounded division and square roots */
     uint64_t free_bytes;    /* free memory; 0 if the driver does not report it */
     unsigned float_width;   /* floats in a vector register; 0 if not reported */

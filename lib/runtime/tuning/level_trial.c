@@ -1,14 +1,13 @@
 #include "runtime/tuning/level_trial.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 
-/* The first word of a line: rates, a permanent failure, or a failure that a later trial may not have. */
-static const char measured[] = "measured ", failed[] = "failed ", retry[] = "retry ";
+/* The first word of a line with rates. */
+static const char measured[] = "measured ";
 
 double clf__level_trial_gain(const struct clf__level_trial *trial, enum clf__trial_precision precision)
 {
@@ -42,16 +41,13 @@ void clf__level_trial_describe(char text[CLF__LEVEL_TRIAL_TEXT], const struct cl
 void clf__level_trial_fail(struct clf__level_trial *trial, int is_lasting, const char *failure)
 {
     trial->is_lasting = is_lasting;
-    snprintf(trial->failure, sizeof trial->failure, "%s", *failure != '\0' ? failure : "unknown reason");
-    for (char *at = trial->failure; *at != '\0'; at++) {
-        *at = (char)(iscntrl((unsigned char)*at) ? ' ' : *at);
-    }
+    clf__trial_copy_failure(trial->failure, failure);
 }
 
 clf_status clf__level_trial_format(char **out, const struct clf__level_trial *trial)
 {
     if (trial->failure[0] != '\0') {
-        return clf__format(out, "%s%s\n", trial->is_lasting ? failed : retry, trial->failure);
+        return clf__trial_format_failure(out, trial->failure, trial->is_lasting);
     }
     return clf__format(out, "%s%.6g %.6g %.6g %.6g\n", measured, trial->plain_rates[CLF__TRIAL_FP16],
                        trial->rates[CLF__TRIAL_FP16], trial->plain_rates[CLF__TRIAL_INT8],
@@ -73,26 +69,11 @@ static int parse_rates(struct clf__level_trial *trial, const char *line)
 
 int clf__level_trial_parse(struct clf__level_trial *trial, const char *text)
 {
-    size_t length = strlen(text);
-    if (length == 0 || text[length - 1] != '\n') {
-        return 0;
-    }
-    const char *line = text + length - 1;
-    while (line > text && line[-1] != '\n') {
-        line--;
-    }
-    if (strncmp(line, measured, strlen(measured)) == 0) {
+    const char *line = clf__trial_last_line(text);
+    if (line != NULL && strncmp(line, measured, strlen(measured)) == 0) {
         trial->failure[0] = '\0';
         trial->is_lasting = 1;
         return parse_rates(trial, line + strlen(measured));
     }
-    int is_lasting = strncmp(line, failed, strlen(failed)) == 0;
-    if (!is_lasting && strncmp(line, retry, strlen(retry)) != 0) {
-        return 0;
-    }
-    const char *reason = line + (is_lasting ? strlen(failed) : strlen(retry));
-    char failure[sizeof trial->failure];
-    snprintf(failure, sizeof failure, "%.*s", (int)(text + length - 1 - reason), reason);
-    clf__level_trial_fail(trial, is_lasting, failure);
-    return 1;
+    return line != NULL && clf__trial_parse_failure(trial->failure, &trial->is_lasting, line);
 }

@@ -6,7 +6,7 @@
 #include <clformer/device.h>
 
 #include "base/precision.h"
-#include "base/status.h"
+#include "runtime/tuning/trial_line.h"
 
 /* AUTO uses a level only if fp16 GEMM is at least this many times as fast as without it. */
 #define CLF__LEAST_GAIN 1.5
@@ -16,9 +16,10 @@ enum clf__trial_precision { CLF__TRIAL_FP16, CLF__TRIAL_INT8, CLF__TRIAL_PRECISI
 
 struct clf__level_trial {
     clf_instructions level;
-    int is_lasting;    /* the result may be stored for later starts */
-    int is_crash;      /* the trial crashed or did not end; not stored */
-    char failure[512]; /* "" if the results are right; otherwise why the level is unusable, on one line */
+    int is_lasting;                   /* the result may be stored for later starts */
+    int is_crash;                     /* the trial crashed or did not end; not stored */
+    char failure[CLF__TRIAL_FAILURE]; /* "" if the results are right; otherwise why the level is unusable, on
+                                         one line */
     double plain_rates[CLF__TRIAL_PRECISIONS]; /* operations per second of GEMM without the instructions */
     double rates[CLF__TRIAL_PRECISIONS];       /* the same with the instructions */
 };

@@ -15,7 +15,7 @@ enum { VNNI_256 = CLF__AVX2 | CLF__DOT_INT8_256, VNNI_512 = CLF__AVX512 | CLF__D
 /* Placeholder vector settings for the levels of the GPU variant, which has no vectors. */
 #define NO_MATRIX                                                                                            \
     {                                                                                                        \
-        NULL, 0, 0, 0, 0, 0                                                                                  \
+        NULL, 0, 0, 0, 0, 0, 0                                                                               \
     }
 #define OF_GPU 8, 6, CLF__INT8_FLOAT
 
@@ -33,12 +33,14 @@ static const struct clf__level levels[] = {
     {CLF_INSTRUCTIONS_AMX, VNNI_512 | CLF__DOT_BF16 | CLF__TILES, 16, 8, CLF__INT8_DOT, NO_MATRIX},
     {CLF_INSTRUCTIONS_NEON, CLF__NEON, 8, 6, CLF__INT8_DOT, NO_MATRIX},
     {CLF_INSTRUCTIONS_DOTPROD, CLF__NEON | CLF__DOT_INT8_128, 8, 6, CLF__INT8_DOT, NO_MATRIX},
-    {CLF_INSTRUCTIONS_EMULATED, CLF__MATRIX_EMULATED, OF_GPU, {"-DMATRIX_EMULATED", 32, 16, 8, 2, 1}},
-    {CLF_INSTRUCTIONS_WMMA11, CLF__MATRIX_WMMA11, OF_GPU, {"-DMATRIX_WMMA11", 32, 16, 16, 1, 1}},
-    {CLF_INSTRUCTIONS_WMMA12, CLF__MATRIX_WMMA12, OF_GPU, {"-DMATRIX_WMMA12", 32, 16, 16, 1, 1}},
-    {CLF_INSTRUCTIONS_MFMA, CLF__MATRIX_MFMA, OF_GPU, {"-DMATRIX_MFMA", 64, 16, 16, 1, 1}},
-    {CLF_INSTRUCTIONS_NV75, CLF__MATRIX_NV75, OF_GPU, {"-DMATRIX_NV75", 32, 16, 8, 2, 0}},
-    {CLF_INSTRUCTIONS_NV80, CLF__MATRIX_NV80, OF_GPU, {"-DMATRIX_NV80", 32, 16, 8, 2, 1}},
+    {CLF_INSTRUCTIONS_EMULATED, CLF__MATRIX_EMULATED, OF_GPU, {"-DMATRIX_EMULATED", 32, 16, 8, 2, 1, 0}},
+    {CLF_INSTRUCTIONS_DPAS8, CLF__MATRIX_DPAS8, OF_GPU, {"-DMATRIX_DPAS8", 8, 8, 8, 0, 1, 1}},
+    {CLF_INSTRUCTIONS_DPAS16, CLF__MATRIX_DPAS16, OF_GPU, {"-DMATRIX_DPAS16", 16, 8, 16, 0, 1, 1}},
+    {CLF_INSTRUCTIONS_WMMA11, CLF__MATRIX_WMMA11, OF_GPU, {"-DMATRIX_WMMA11", 32, 16, 16, 1, 1, 0}},
+    {CLF_INSTRUCTIONS_WMMA12, CLF__MATRIX_WMMA12, OF_GPU, {"-DMATRIX_WMMA12", 32, 16, 16, 1, 1, 0}},
+    {CLF_INSTRUCTIONS_MFMA, CLF__MATRIX_MFMA, OF_GPU, {"-DMATRIX_MFMA", 64, 16, 16, 1, 1, 0}},
+    {CLF_INSTRUCTIONS_NV75, CLF__MATRIX_NV75, OF_GPU, {"-DMATRIX_NV75", 32, 16, 8, 2, 0, 0}},
+    {CLF_INSTRUCTIONS_NV80, CLF__MATRIX_NV80, OF_GPU, {"-DMATRIX_NV80", 32, 16, 8, 2, 1, 0}},
 };
 
 const struct clf__level *clf__level_portable(void)

@@ -19,14 +19,16 @@
 
 /* Flags for the matrix instructions of the GPU variant; cl/device/probe_matrix.cl checks each of them. */
 #define CLF__MATRIX_NV80     1024 /* mma.sync and cp.async of NVIDIA's GPUs, compute capability 8.0 and later */
-#define CLF__MATRIX_MFMA     2048  /* v_mfma of AMD's CDNA GPUs, gfx90a and later */
-#define CLF__MATRIX_WMMA11   4096  /* v_wmma of AMD's RDNA3 GPUs */
-#define CLF__MATRIX_WMMA12   8192  /* v_wmma of AMD's RDNA4 GPUs */
-#define CLF__MATRIX_EMULATED 16384 /* NV80 in plain OpenCL C, for tests */
-#define CLF__MATRIX_NV75     32768 /* mma.sync of NVIDIA's GPUs, compute capability 7.5 and later */
+#define CLF__MATRIX_MFMA     2048   /* v_mfma of AMD's CDNA GPUs, gfx90a and later */
+#define CLF__MATRIX_WMMA11   4096   /* v_wmma of AMD's RDNA3 GPUs */
+#define CLF__MATRIX_WMMA12   8192   /* v_wmma of AMD's RDNA4 GPUs */
+#define CLF__MATRIX_EMULATED 16384  /* NV80 in plain OpenCL C, for tests */
+#define CLF__MATRIX_NV75     32768  /* mma.sync of NVIDIA's GPUs, compute capability 7.5 and later */
+#define CLF__MATRIX_DPAS8    65536  /* dpas of Intel's GPUs with sub-groups of 8 */
+#define CLF__MATRIX_DPAS16   131072 /* dpas of Intel's GPUs with sub-groups of 16 */
 #define CLF__MATRIX_ANY                                                                                      \
     (CLF__MATRIX_NV80 | CLF__MATRIX_NV75 | CLF__MATRIX_MFMA | CLF__MATRIX_WMMA11 | CLF__MATRIX_WMMA12 |      \
-     CLF__MATRIX_EMULATED)
+     CLF__MATRIX_DPAS8 | CLF__MATRIX_DPAS16 | CLF__MATRIX_EMULATED)
 
 /* Any int8 dot product instruction. */
 #define CLF__DOT_INT8_ANY (CLF__DOT_INT8_256 | CLF__DOT_INT8 | CLF__DOT_INT8_128)
@@ -46,6 +48,8 @@ struct clf__matrix_level {
     int rows, columns;  /* tile of an instruction */
     int query_tiles;    /* maximum query tiles per warp in cl/attention/attention_matrix.cl */
     int has_bf16;
+    int has_few_registers; /* GEMM uses small tiles; attention and persistent launches use no matrix
+                              instructions */
 };
 
 struct clf__level {
@@ -73,7 +77,9 @@ struct clf__level {
     X(WMMA11, "wmma11")                                                                                      \
     X(WMMA12, "wmma12")                                                                                      \
     X(EMULATED, "emulated")                                                                                  \
-    X(NV75, "nv75")
+    X(NV75, "nv75")                                                                                          \
+    X(DPAS8, "dpas8")                                                                                        \
+    X(DPAS16, "dpas16")
 
 /* The words for the values of enum clf_instructions, "auto" first, terminated by NULL. */
 extern const char *const clf__level_words[];

@@ -35,7 +35,7 @@ const struct clf__tunable_info clf__tunables[CLF__TUNABLE_COUNT] = {
     CHOICE("variant", "CLFORMER_VARIANT", variants, CLF_VARIANT_GPU, 3),
     CHOICE("gemm", "CLFORMER_GEMM", gemms, CLF_GEMM_CLBLAST, 3),
     CHOICE("attention", "CLFORMER_ATTENTION", attentions, CLF_ATTENTION_BATCHED, 3),
-    CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_NV75, 2),
+    CHOICE("instructions", "CLFORMER_INSTRUCTIONS", clf__level_words, CLF_INSTRUCTIONS_DPAS16, 2),
     /* GEMM of the CPU variant: groups per core, and the maximum size of a group's operand in KiB; see
      * clf__cpu_rows_per_group(). */
     {"cpu_groups", NULL, NULL, 8, 1, 64, {2, 4, 8, 16}, 4},
