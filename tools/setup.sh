@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8
 BUILD_PACKAGES=(cmake:cmake ninja-build:ninja gcc:cc g++:c++ pkg-config:pkg-config libc6-dev
     ocl-icd-opencl-dev:/usr/include/CL/cl.h libclblast-dev libsentencepiece-dev libjansson-dev libyaml-dev libicu-dev
     libpcre2-dev zlib1g-dev libsndfile1-dev libsoxr-dev libmicrohttpd-dev libcld2-dev
-    libgumbo-dev libxml2-dev libcmark-gfm-dev libcmark-gfm-extensions-dev pocl-opencl-icd)
+    libgumbo-dev libxml2-dev libzip-dev libcmark-gfm-dev libcmark-gfm-extensions-dev pocl-opencl-icd)
 
 die() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2

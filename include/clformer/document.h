@@ -77,7 +77,7 @@ static inline void clf_document_options_init(struct clf_document_options *option
  *
  * @param out receives the document; free it with clf_document_free().
  * @param bytes (size) content of the file, copied; text in the encoding of the options, with or without a
- * byte order mark.
+ *     byte order mark, or a zip archive (DOCX, ODT, PPTX, ODP, EPUB).
  * @param size number of bytes, at most 256 MiB.
  * @param options copied; NULL for the defaults.
  * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats) or encoding, for PDF, or
@@ -110,7 +110,7 @@ struct clf_document_segment {
     size_t text_size;             /* in bytes */
     const struct clf_mark *marks; /* (mark_count) inline markup, in the order of the start tags */
     int mark_count;
-    int line;                /* line of the document where the segment begins, from 1 */
+    int line; /* line where the segment begins, from 1; in a zip archive, number of the paragraph */
     const char *translation; /* from clf_document_set(); NULL: not set */
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "support/documents.h"
 #include "translate/documents/xml/xml.h"
 
@@ -252,6 +253,42 @@ static void test_content(void **state)
     clf_document_free(document);
 }
 
+/* Opens, translates and writes a document; returns CLF_OK or CLF_OUT_OF_MEMORY. */
+static clf_status run(const char *bytes)
+{
+    struct clf_document *document;
+    char *written = NULL;
+    size_t size;
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.format = "xhtml";
+    CLF__TRY(clf_document_open(&document, bytes, strlen(bytes), &options));
+    clf_status status = CLF_OK;
+    for (int i = 0; status == CLF_OK && i < clf_document_count(document); i++) {
+        status = clf_document_set(document, i, "Some other words.", 17, NULL, 0);
+    }
+    status = status == CLF_OK ? clf_document_write(&written, &size, document) : status;
+    clf_string_free(written);
+    clf_document_free(document);
+    return status;
+}
+
+static void test_failed_allocations(void **state)
+{
+    (void)state;
+    static const char bytes[] =
+        "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0//EN\" \"x\"><html><p>one <b>two</b> &eacute; "
+        "&none;</p><p><![CDATA[three]]></p></html>";
+    clf__memory_fail_at(0);
+    assert_ok(run(bytes));
+    uint64_t all = clf__memory_count();
+    for (uint64_t n = 1; n <= all; n++) {
+        clf__memory_fail_at(n);
+        assert_int_equal(run(bytes), CLF_OUT_OF_MEMORY);
+    }
+    clf__memory_fail_at(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +301,7 @@ int main(void)
         cmocka_unit_test_teardown(test_many_marks, support_teardown),
         cmocka_unit_test_teardown(test_escapes, support_teardown),
         cmocka_unit_test_teardown(test_content, support_teardown),
+        cmocka_unit_test_teardown(test_failed_allocations, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "support/archive.h"
 #include "support/process.h"
 
 #define TRANSLATE "translate -m " DEMO_MODEL " "
@@ -130,8 +131,40 @@ static void test_known_translations(void **state)
     assert_refused(result, 1, "none: cannot be opened: No such file or directory");
     result =
         run_clformer(NULL, process_format(TRANSLATE "--do-not-translate %s/bad %s/a.po", folder, folder));
-    assert_refused(result, 1, "bad: is not valid UTF-8");
+    assert_refused(result, 1, "bad: invalid UTF-8 at byte offset 0");
 }
+
+static void test_xml(void **state)
+{
+    (void)state;
+    static const char xml[] = "<r>\n <a>Merci.</a>\n <x:b>Je suis \xc3\xa9tudiant.<i>Merci.</i></x:b></r>\n";
+    const char *folder = make_folder("a.xml", xml);
+    struct process_result result = run_clformer(NULL, process_format(TRANSLATE "%s/a.xml", folder));
+    if (strstr(result.errors, "the format is unknown") != NULL) {
+        skip(); /* built without libxml2 */
+    }
+    result = run_clformer(NULL,
+                          process_format(TRANSLATE "--elements b,c --inline-elements none %s/a.xml", folder));
+    assert_output(result, "<r>\n <a>Merci.</a>\n <x:b>I'm a student.<i>Thanks.</i></x:b></r>\n");
+}
+
+#ifdef CLF_HAS_LIBZIP
+
+static void test_office(void **state)
+{
+    (void)state;
+    const char *folder = support_temporary_folder();
+    struct process_result result =
+        run_clformer(NULL, process_format(TRANSLATE "%s/tests/fixtures/documents/odfpy.odt -o %s/a.odt",
+                                          CLF_SOURCE_FOLDER, folder));
+    assert_output(result, "");
+    struct archive archive;
+    archive.bytes = process_read(folder, "a.odt", &archive.size);
+    assert_non_null(strstr(archive_read(&archive, "content.xml"), "sick"));
+    assert_null(strstr(archive_read(&archive, "content.xml"), "malade"));
+}
+
+#endif
 
 static void test_several_files(void **state)
 {
@@ -175,8 +208,8 @@ static void test_refusals(void **state)
            "bad.srt: line 2: \"00:00:01 --> 00:00:02\" is not");
     refuse(process_format(TRANSLATE "%s -o %s/film.vtt", film, folder), 1, "the output keeps the format of");
     refuse(process_format(TRANSLATE "%s -o %s/no/film.srt", film, folder), 1, "no/film.srt: ");
-    refuse(process_format(TRANSLATE "--format docx %s", film), 2,
-           "--format: \"docx\" is not a format of documents");
+    refuse(process_format(TRANSLATE "--format doc %s", film), 2,
+           "--format: \"doc\" is not a format of documents");
     refuse(process_format(TRANSLATE "%s -o %s", film, film), 2, "would overwrite");
     refuse(process_format(TRANSLATE "%s -o %s", film, folder), 2, "would overwrite");
     refuse(process_format(TRANSLATE "%s %s", film, film), 2, "add --output FOLDER");
@@ -190,6 +223,8 @@ static void test_refusals(void **state)
     refuse(TRANSLATE "--all", 2, "--all: requires a file");
     refuse(TRANSLATE "--do-not-translate a", 2, "--do-not-translate: requires a file");
     refuse(TRANSLATE "--memory a", 2, "--memory: requires a file");
+    refuse(TRANSLATE "--elements a", 2, "--elements: requires a file");
+    refuse(TRANSLATE "--inline-elements a", 2, "--inline-elements: requires a file");
     static const char *const flags[] = {
         "--json",       "--stream", "--resume",       "--n-best 2",        "--alternatives 2",
         "--alignments", "--tokens", "--exact-tokens", "--target-prefix a", "--target-prefix-file a"};
@@ -226,6 +261,10 @@ int main(void)
         cmocka_unit_test_teardown(test_plain_text, support_teardown),
         cmocka_unit_test_teardown(test_encoding, support_teardown),
         cmocka_unit_test_teardown(test_known_translations, support_teardown),
+        cmocka_unit_test_teardown(test_xml, support_teardown),
+#ifdef CLF_HAS_LIBZIP
+        cmocka_unit_test_teardown(test_office, support_teardown),
+#endif
         cmocka_unit_test_teardown(test_several_files, support_teardown),
         cmocka_unit_test_teardown(test_refusals, support_teardown),
         cmocka_unit_test_teardown(test_signal, support_teardown),

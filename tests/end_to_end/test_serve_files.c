@@ -8,16 +8,17 @@
 
 #include <jansson.h>
 
+#include "support/archive.h"
 #include "support/http.h"
 
 static struct http_answer last;
 
 /* Sends a file; returns the path of its translation. */
-static char *upload(const char *name, const char *text, int status)
+static char *upload_bytes(const char *name, const char *bytes, size_t size, int status)
 {
     struct http_form form = {.bytes = NULL};
     http_form_field(&form, "source", "fr");
-    http_form_file(&form, "file", name, text, strlen(text));
+    http_form_file(&form, "file", name, bytes, size);
     http_form_field(&form, "target", "en");
     http_form_post(&last, http_shared.port, "/translate_file", &form);
     if (last.status != status) {
@@ -29,6 +30,11 @@ static char *upload(const char *name, const char *text, int status)
     char *path = process_format("%s", url != NULL ? strstr(url, "/download_file/") : "");
     json_decref(answer);
     return path;
+}
+
+static char *upload(const char *name, const char *text, int status)
+{
+    return upload_bytes(name, text, strlen(text), status);
 }
 
 static void check_download(const char *path, const char *name, const char *text)
@@ -78,6 +84,32 @@ static void test_subtitles(void **state)
     upload("a.srt", "1\n00:00:01,000 -> 00:00:02,000\nMerci.\n", 400);
     assert_non_null(strstr(last.body, "Invalid request: file: line 2: "));
 }
+
+#ifdef CLF_HAS_LIBZIP
+
+/* A file that is not text. */
+static void test_office(void **state)
+{
+    (void)state;
+    static const struct archive_entry entries[] = {
+        {"mimetype", "application/vnd.oasis.opendocument.text", 1},
+        {"content.xml", "<d><text:p>Merci.</text:p></d>", 0},
+        {NULL, NULL, 0},
+    };
+    struct archive archive = archive_make(entries);
+    char *path = upload_bytes("a.odt", archive.bytes, archive.size, 200);
+    http_request(&last, http_shared.port, process_format("GET %s", path), "", "");
+    assert_int_equal(last.status, 200);
+    const char *header = strstr(last.bytes, "\r\nContent-Length: ");
+    assert_non_null(header);
+    struct archive translated = {(char *)last.body, strtoul(header + 18, NULL, 10)};
+    assert_string_equal(archive_read(&translated, "content.xml"), "<d><text:p>Thanks.</text:p></d>");
+    assert_non_null(strstr(last.bytes, "\r\nContent-Type: application/vnd.oasis.opendocument.text\r\n"));
+    upload("a.docx", "Merci.", 400);
+    assert_non_null(strstr(last.body, "Invalid request: file: is not a zip archive"));
+}
+
+#endif
 
 static void test_errors(void **state)
 {
@@ -192,6 +224,9 @@ int main(void)
         cmocka_unit_test_teardown(test_text, support_teardown),
         cmocka_unit_test_teardown(test_html, support_teardown),
         cmocka_unit_test_teardown(test_subtitles, support_teardown),
+#ifdef CLF_HAS_LIBZIP
+        cmocka_unit_test_teardown(test_office, support_teardown),
+#endif
         cmocka_unit_test_teardown(test_errors, support_teardown),
         cmocka_unit_test_teardown(test_many, support_teardown),
         cmocka_unit_test_teardown(test_suggestions, support_teardown),

@@ -58,9 +58,9 @@ def test_document(translator):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert translator.translate_document(srt, format="srt", reading_speed=0, subtitle_width=0, beam=4) == expected
-    xml = "<r><a>Merci</a><b>Je suis <i>étudiant</i></b></r>".encode()
-    assert translator.translate_document(xml, format="xml", elements="b", inline_elements="i") == \
-        b"<r><a>Merci</a><b>I'm a <i>student</i></b></r>"
+    xml = "<r><a>Merci.</a><b>Je suis étudiant.<i>Merci.</i></b></r>".encode()
+    assert translator.translate_document(xml, format="xml", elements="b", inline_elements="none") == \
+        b"<r><a>Merci.</a><b>I'm a student.<i>Thanks.</i></b></r>"
     with pytest.raises(clformer.Error, match="the formats are text"):
         translator.translate_document(srt, name="film.xyz", format="xyz")
     with pytest.raises(clformer.Error, match="a.srt: line 2: "):

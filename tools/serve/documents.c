@@ -27,6 +27,17 @@ int documents_has_format(const char *format)
     return 0;
 }
 
+int documents_are_binary(const char *format)
+{
+    const struct clf__format *found;
+    for (int i = 0; (found = clf__format_at(i)) != NULL; i++) {
+        if (strcmp(found->shown.name, format) == 0) {
+            return found->is_binary;
+        }
+    }
+    return 0;
+}
+
 static clf_status no_memory(void)
 {
     return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the documents in a request");
@@ -48,23 +59,53 @@ static clf_status add_texts(struct documents *documents, const struct clf_docume
     return CLF_OK;
 }
 
-/* Opens each string as a document. */
-static clf_status read_all(struct documents *documents, const json_t *strings,
-                           const struct clf_document_options *options)
+/* Opens a document and adds its texts. */
+static clf_status add_document(struct documents *documents, const void *bytes, size_t size,
+                               const struct clf_document_options *options)
 {
-    documents->items = calloc(json_array_size(strings) + 1, sizeof *documents->items);
-    documents->texts = json_array();
-    if (documents->items == NULL || documents->texts == NULL) {
+    struct clf_document **document = &documents->items[documents->count];
+    CLF__TRY(clf_document_open(document, bytes, size, options));
+    documents->count++;
+    return add_texts(documents, *document, (size_t)options->most_segments);
+}
+
+static clf_status create(struct documents **out, size_t count)
+{
+    struct documents *documents = *out = calloc(1, sizeof *documents);
+    if (documents == NULL) {
         return no_memory();
     }
-    for (size_t i = 0; i < json_array_size(strings); i++) {
-        const json_t *string = json_array_get(strings, i);
-        struct clf_document **document = &documents->items[documents->count];
-        CLF__TRY(clf_document_open(document, json_string_value(string), json_string_length(string), options));
-        documents->count++;
-        CLF__TRY(add_texts(documents, *document, (size_t)options->most_segments));
+    documents->items = calloc(count + 1, sizeof *documents->items);
+    documents->texts = json_array();
+    return documents->items != NULL && documents->texts != NULL ? CLF_OK : no_memory();
+}
+
+static struct clf_document_options options_of(const char *format, size_t most)
+{
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.name = "file"; /* in messages */
+    options.format = format;
+    options.most_segments = (int)most;
+    return options;
+}
+
+/* Frees the documents after a failure. */
+static clf_status finish(struct documents **out, clf_status status)
+{
+    if (status != CLF_OK) {
+        documents_free(*out);
+        *out = NULL;
     }
-    return CLF_OK;
+    return status;
+}
+
+clf_status documents_read_file(struct documents **out, const void *bytes, size_t size, const char *format,
+                               size_t most)
+{
+    const struct clf_document_options options = options_of(format, most);
+    clf_status status = create(out, 1);
+    return finish(out, status == CLF_OK ? add_document(*out, bytes, size, &options) : status);
 }
 
 /* Returns names separated by spaces, which the caller frees; NULL if out of memory. */
@@ -87,24 +128,17 @@ static char *join_names(const json_t *names)
 clf_status documents_read(struct documents **out, const json_t *strings, const char *format, size_t most,
                           const json_t *ignored)
 {
-    struct documents *documents = *out = calloc(1, sizeof *documents);
+    struct clf_document_options options = options_of(format, most);
     char *names = join_names(ignored);
-    clf_status status = documents != NULL && names != NULL ? CLF_OK : no_memory();
-    if (status == CLF_OK) {
-        struct clf_document_options options;
-        clf_document_options_init(&options);
-        options.name = "file"; /* in messages */
-        options.format = format;
-        options.ignored = names;
-        options.most_segments = (int)most;
-        status = read_all(documents, strings, &options);
+    clf_status status = create(out, json_array_size(strings));
+    status = names != NULL ? status : no_memory();
+    options.ignored = names;
+    for (size_t i = 0; i < json_array_size(strings) && status == CLF_OK; i++) {
+        const json_t *string = json_array_get(strings, i);
+        status = add_document(*out, json_string_value(string), json_string_length(string), &options);
     }
     free(names);
-    if (status != CLF_OK) {
-        documents_free(documents);
-        *out = NULL;
-    }
-    return status;
+    return finish(out, status);
 }
 
 void documents_free(struct documents *documents)
@@ -130,24 +164,25 @@ const struct marks *documents_marks(const struct documents *documents)
     return &documents->marks;
 }
 
-/* Returns a document with its translations; *next is the index of its first text. */
-static json_t *join(struct clf_document *document, const json_t *translations, const struct marks *marks,
-                    size_t *next)
+/* Writes a document with its translations; *next is the index of its first text. */
+static clf_status write_document(char **bytes, size_t *size, struct clf_document *document,
+                                 const json_t *translations, const struct marks *marks, size_t *next)
 {
-    char *bytes = NULL;
-    size_t size;
-    clf_status status = CLF_OK;
-    for (int i = 0; i < document->segments.count && status == CLF_OK; i++, (*next)++) {
+    *bytes = NULL;
+    *size = 0;
+    for (int i = 0; i < document->segments.count; i++, (*next)++) {
         const json_t *text = json_array_get(translations, *next);
-        status = clf__segment_set(&document->segments.items[i], json_string_value(text),
-                                  json_string_length(text), marks->texts[*next].elements);
+        CLF__TRY(clf__segment_set(&document->segments.items[i], json_string_value(text),
+                                  json_string_length(text), marks->texts[*next].elements));
     }
-    if (status == CLF_OK) {
-        status = clf_document_write(&bytes, &size, document);
-    }
-    json_t *result = status == CLF_OK ? json_stringn(bytes, size) : NULL;
-    clf_string_free(bytes);
-    return result;
+    return clf_document_write(bytes, size, document);
+}
+
+clf_status documents_write_file(char **bytes, size_t *size, struct documents *documents,
+                                const json_t *translations, const struct marks *marks)
+{
+    size_t next = 0;
+    return write_document(bytes, size, documents->items[0], translations, marks, &next);
 }
 
 json_t *documents_join(struct documents *documents, const json_t *translations, const struct marks *marks)
@@ -155,7 +190,12 @@ json_t *documents_join(struct documents *documents, const json_t *translations, 
     json_t *result = json_array();
     size_t next = 0;
     for (size_t i = 0; i < documents->count && result != NULL; i++) {
-        if (json_array_append_new(result, join(documents->items[i], translations, marks, &next)) != 0) {
+        char *bytes;
+        size_t size;
+        clf_status status = write_document(&bytes, &size, documents->items[i], translations, marks, &next);
+        json_t *text = status == CLF_OK ? json_stringn(bytes, size) : NULL;
+        clf_string_free(bytes);
+        if (json_array_append_new(result, text) != 0) {
             json_decref(result);
             result = NULL;
         }

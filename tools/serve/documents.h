@@ -14,6 +14,9 @@ struct documents;
 /* Returns 0 if the program was built without support for a format. */
 int documents_has_format(const char *format);
 
+/* Returns whether files of a format are not UTF-8 text, such as zip archives. */
+int documents_are_binary(const char *format);
+
 /* Finds the texts of documents.
  *
  * @param out receives the texts; documents_free() frees them.
@@ -25,6 +28,11 @@ int documents_has_format(const char *format);
  * @return the errors of clf_document_open(): CLF_UNSUPPORTED for more than `most` texts. */
 clf_status documents_read(struct documents **out, const json_t *strings, const char *format, size_t most,
                           const json_t *ignored);
+/* Finds the texts of a file, which need not be text.
+ *
+ * @param bytes (size) the file. */
+clf_status documents_read_file(struct documents **out, const void *bytes, size_t size, const char *format,
+                               size_t most);
 void documents_free(struct documents *documents);
 
 /* Returns the texts of all documents; borrowed. */
@@ -37,5 +45,10 @@ const struct marks *documents_marks(const struct documents *documents);
  *
  * @param marks the inline elements of the translations. */
 json_t *documents_join(struct documents *documents, const json_t *translations, const struct marks *marks);
+/* Writes the file of documents_read_file() with its translations.
+ *
+ * @param bytes receives the file; clf_string_free() frees it. */
+clf_status documents_write_file(char **bytes, size_t *size, struct documents *documents,
+                                const json_t *translations, const struct marks *marks);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "serve/documents.h"
 #include "serve/translate_request.h"
 #include "shared/results.h"
 
@@ -63,32 +64,28 @@ static void write_name(char out[FILE_NAME_BYTES / 2], const char *name, const ch
     }
 }
 
-/* Returns the fields of a translation of a file; NULL after setting the answer. */
-static json_t *translation_fields(const struct fields *fields, struct answer *answer)
+/* Checks a file before it is read. Returns 1, or 0 after setting the answer. */
+static int is_usable(const struct fields *fields, const char *format, struct answer *answer)
 {
     const char *text = fields->file;
     size_t size = fields->file_size;
     const char *other = clf__utf16_name(text, size);
     if (size == 0) {
         *answer = endpoints_error(400, "Invalid request: the file is empty");
-        return NULL;
+        return 0;
     }
-    if (other != NULL || memchr(text, '\0', size) != NULL || clf__utf8_valid_prefix(text, size) != size) {
+    if (!documents_are_binary(format) &&
+        (other != NULL || memchr(text, '\0', size) != NULL || clf__utf8_valid_prefix(text, size) != size)) {
         *answer = endpoints_error(400, "Invalid request: the file is not UTF-8%s%s",
                                   other != NULL ? " but " : "", other != NULL ? other : "");
-        return NULL;
+        return 0;
     }
-    json_t *object = json_object();
-    static const char *const copied[] = {"source", "target"};
-    for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
-        json_object_set(object, copied[i], json_object_get(fields->object, copied[i]));
-    }
-    json_object_set_new(object, "q", json_stringn(text, size));
-    return object;
+    return 1;
 }
 
-/* Stores the translation and answers with its address. */
-static struct answer keep(struct service *service, const struct fields *fields, const json_t *translated)
+/* Stores a copy of the translation and answers with its address. */
+static struct answer keep(struct service *service, const struct fields *fields, const char *bytes,
+                          size_t size)
 {
     char path[FILE_NAME_BYTES], name[FILE_NAME_BYTES / 2];
     const char *target = json_string_value(json_object_get(fields->object, "target"));
@@ -96,12 +93,11 @@ static struct answer keep(struct service *service, const struct fields *fields, 
     const char *host = MHD_lookup_connection_value(fields->connection, MHD_HEADER_KIND, "Host");
     const char *scheme =
         MHD_lookup_connection_value(fields->connection, MHD_HEADER_KIND, "X-Forwarded-Proto");
-    size_t size = json_string_length(translated);
     char *text = malloc(size + 1);
     if (text == NULL) {
         return endpoints_error(500, "out of memory");
     }
-    memcpy(text, json_string_value(translated), size + 1);
+    memcpy(text, bytes, size + 1);
     write_name(name, fields->file_name, language->code);
     if (files_add(path, service->files, name, text, size) != CLF_OK) {
         return endpoints_error(400, "Invalid request: %s", clf_last_error());
@@ -129,17 +125,18 @@ struct answer file_translate(struct service *service, const struct fields *field
     if (format == NULL) {
         return endpoints_error(400, "Invalid request: file format not supported");
     }
-    struct fields translation = *fields;
-    size_t characters;
-    translation.object = translation_fields(fields, &answer);
-    if (translation.object == NULL) {
+    size_t size, characters;
+    if (!is_usable(fields, format->name, &answer)) {
         return answer;
     }
-    json_t *text = translate_text(&characters, service, &translation, format->name, &answer);
+    struct fields translation = *fields; /* with only the fields of this endpoint */
+    translation.object = json_pack("{s:O*, s:O*}", "source", json_object_get(fields->object, "source"),
+                                   "target", json_object_get(fields->object, "target"));
+    char *bytes = translate_file(&size, &characters, service, &translation, format->name, &answer);
     json_decref(translation.object);
-    if (text != NULL) {
-        answer = keep(service, fields, text);
-        json_decref(text);
+    if (bytes != NULL) {
+        answer = keep(service, fields, bytes, size);
+        clf_string_free(bytes);
     }
     answer.characters = characters;
     return answer;

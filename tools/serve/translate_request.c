@@ -22,7 +22,7 @@ enum { MOST_ALTERNATIVES = 5 };
 struct translation_request {
     json_t *array;               /* owned; the texts */
     struct documents *documents; /* owned; the texts as documents; NULL: plain texts */
-    const char *format;          /* format of a file; NULL: the field `format` applies */
+    const char *format;          /* format of the request's file, the only document; NULL: q is translated */
     int is_array;                /* q was an array, so the answer is an array */
     int is_auto;
     double confidence; /* if is_auto: 0 to 100 */
@@ -129,18 +129,44 @@ static int find_route(struct translation_request *request, const struct service 
 static int read_documents(struct translation_request *request, const struct fields *fields,
                           struct answer *answer)
 {
-    const char *format = request->format != NULL ? request->format : is_html(fields) ? "html" : "text";
-    if (strcmp(format, "text") == 0) {
-        return 1;
+    clf_status status = CLF_OK;
+    if (request->format != NULL) {
+        status = documents_read_file(&request->documents, fields->file, fields->file_size, request->format,
+                                     TEXTS_MOST_LINES);
+    } else if (is_html(fields)) {
+        status = documents_read(&request->documents, request->array, "html", TEXTS_MOST_LINES, NULL);
     }
-    clf_status status = documents_read(&request->documents, request->array, format, TEXTS_MOST_LINES, NULL);
-    if (status == CLF_UNSUPPORTED) {
+    if (status == CLF_UNSUPPORTED && request->format == NULL) {
         *answer = endpoints_error(400, "Invalid request: request exceeds line limit (%d)", TEXTS_MOST_LINES);
     } else if (status != CLF_OK) {
         *answer = status == CLF_OUT_OF_MEMORY ? endpoints_error(500, "out of memory")
                                               : endpoints_error(400, "Invalid request: %s", clf_last_error());
     }
     return status == CLF_OK;
+}
+
+/* Checks the characters of a file's texts against the limit of a request. */
+static int file_is_admitted(const struct translation_request *request, const struct service *service,
+                            struct answer *answer)
+{
+    size_t most = (size_t)service->limits.characters, count = q_field_characters(contents(request));
+    if (most > 0 && count > most) {
+        *answer =
+            endpoints_error(400, "Invalid request: request (%zu) exceeds text limit (%zu)", count, most);
+        return 0;
+    }
+    return 1;
+}
+
+/* Reads the texts of q, or of the file. */
+static int read_texts(struct translation_request *request, const struct service *service,
+                      const struct fields *fields, struct answer *answer)
+{
+    if (request->format != NULL) {
+        return read_documents(request, fields, answer) && file_is_admitted(request, service, answer);
+    }
+    return texts_are_admitted(request->array, request->is_array, service, answer) &&
+           read_documents(request, fields, answer);
 }
 
 /* Checks the fields in LibreTranslate's order. */
@@ -150,13 +176,13 @@ static int read_request(struct translation_request *request, const struct servic
     if (!request_is_admitted(service, fields, answer)) {
         return 0;
     }
-    request->array = q_field_read(&request->is_array, fields, answer);
+    request->array =
+        request->format != NULL ? json_array() : q_field_read(&request->is_array, fields, answer);
     if (request->array == NULL || !field_is_text(fields, "source", answer) ||
         !field_is_text(fields, "target", answer) || !read_alternatives(request, fields, answer)) {
         return 0;
     }
-    return texts_are_admitted(request->array, request->is_array, service, answer) &&
-           read_documents(request, fields, answer) && find_languages(request, service, fields, answer) &&
+    return read_texts(request, service, fields, answer) && find_languages(request, service, fields, answer) &&
            check_format(fields, answer) && find_route(request, service, answer);
 }
 
@@ -188,8 +214,29 @@ static json_t *detected(const struct translation_request *request)
     return result;
 }
 
-/* Translates the texts, and finds alternatives if they are requested. */
-static clf_status translate_texts(json_t **best, json_t **others, const struct translation_request *request)
+/* Applies LibreTranslate's changes to the translations of plain texts. */
+static json_t *change_texts(json_t *translations, const json_t *texts)
+{
+    json_t *changed = json_array();
+    for (size_t i = 0; i < json_array_size(translations) && changed != NULL; i++) {
+        changed = result_append(
+            changed, libretranslate_text(json_array_get(texts, i), json_array_get(translations, i)));
+    }
+    json_decref(translations);
+    return changed;
+}
+
+/* A file with its translations. */
+struct file {
+    char *bytes; /* (size) clf_string_free() frees it */
+    size_t size;
+};
+
+/* Translates the texts, and finds alternatives if they are requested.
+ *
+ * @param file receives the translated file of a request with `format`. */
+static clf_status translate_texts(json_t **best, json_t **others, struct file *file,
+                                  const struct service *service, const struct translation_request *request)
 {
     const struct route *route = &request->route;
     struct marks marks = {.count = 0};
@@ -208,7 +255,14 @@ static clf_status translate_texts(json_t **best, json_t **others, const struct t
         }
     }
     json_decref(before);
-    if (status == CLF_OK && request->documents != NULL) {
+    int is_plain =
+        request->documents == NULL || (request->format != NULL && strcmp(request->format, "text") == 0);
+    if (status == CLF_OK && service->changes_text && is_plain) {
+        *best = change_texts(*best, contents(request));
+    }
+    if (status == CLF_OK && request->format != NULL) {
+        status = documents_write_file(&file->bytes, &file->size, request->documents, *best, &marks);
+    } else if (status == CLF_OK && request->documents != NULL) {
         json_t *translations = *best;
         *best = documents_join(request->documents, translations, &marks);
         json_decref(translations);
@@ -217,20 +271,8 @@ static clf_status translate_texts(json_t **best, json_t **others, const struct t
     return status;
 }
 
-/* Applies LibreTranslate's changes to the translations of plain texts. */
-static json_t *change_texts(json_t *translations, const struct translation_request *request)
-{
-    json_t *changed = json_array();
-    for (size_t i = 0; i < json_array_size(translations) && changed != NULL; i++) {
-        changed = result_append(
-            changed, libretranslate_text(json_array_get(request->array, i), json_array_get(translations, i)));
-    }
-    json_decref(translations);
-    return changed;
-}
-
 /* Translates the texts and, if requested, finds alternatives. Returns 1, or 0 after setting the answer. */
-static int translate(json_t **best, json_t **others, struct service *service,
+static int translate(json_t **best, json_t **others, struct file *file, struct service *service,
                      const struct translation_request *request, struct answer *answer)
 {
     int64_t tokens = texts_estimate_tokens(contents(request));
@@ -239,16 +281,13 @@ static int translate(json_t **best, json_t **others, struct service *service,
     if (!service_enter(service, tokens, 504, answer)) {
         return 0;
     }
-    clf_status status = translate_texts(best, others, request);
+    clf_status status = translate_texts(best, others, file, service, request);
     service_leave(service, tokens);
     if (status != CLF_OK) {
         *answer = failure_answer(service, status);
         json_decref(*best);
         json_decref(*others);
         return 0;
-    }
-    if (service->changes_text && request->documents == NULL) {
-        *best = change_texts(*best, request);
     }
     return 1;
 }
@@ -257,7 +296,7 @@ static struct answer run(struct service *service, const struct translation_reque
 {
     json_t *best, *others;
     struct answer answer;
-    if (!translate(&best, &others, service, request, &answer)) {
+    if (!translate(&best, &others, NULL, service, request, &answer)) {
         return answer;
     }
     json_t *object = json_pack("{s:o}", "translatedText", shaped(request, best));
@@ -293,23 +332,21 @@ struct answer translate_request(struct service *service, const struct fields *fi
     return answer;
 }
 
-json_t *translate_text(size_t *characters, struct service *service, const struct fields *fields,
-                       const char *format, struct answer *answer)
+char *translate_file(size_t *size, size_t *characters, struct service *service, const struct fields *fields,
+                     const char *format, struct answer *answer)
 {
     struct translation_request request = {.format = format};
-    json_t *best = NULL, *others = NULL, *text = NULL;
+    struct file file = {.bytes = NULL};
+    json_t *best = NULL, *others = NULL;
     *characters = 0;
     if (read_request(&request, service, fields, answer)) {
-        *characters = q_field_characters(request.array);
-        if (translate(&best, &others, service, &request, answer)) {
-            text = json_incref(json_array_get(best, 0));
-            if (text == NULL) {
-                *answer = endpoints_error(500, "out of memory");
-            }
+        *characters = q_field_characters(contents(&request));
+        if (translate(&best, &others, &file, service, &request, answer)) {
             json_decref(best);
             json_decref(others);
         }
     }
     free_request(&request);
-    return text;
+    *size = file.size;
+    return file.bytes;
 }

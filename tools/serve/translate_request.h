@@ -6,12 +6,13 @@
 
 struct answer translate_request(struct service *service, const struct fields *fields);
 
-/* Translates a text, the string `q`, with the other fields of POST /translate. Returns a new string; NULL
- * after setting the answer.
+/* Translates the file of a request, with the other fields of POST /translate. Returns the file, which
+ * clf_string_free() frees; NULL after setting the answer.
  *
+ * @param size receives the size of the file.
  * @param characters receives the characters to translate.
- * @param format name of the format of `q`, a document of clf_document_format_at(). */
-json_t *translate_text(size_t *characters, struct service *service, const struct fields *fields,
-                       const char *format, struct answer *answer);
+ * @param format name of the format of the file, one of clf_document_format_at(). */
+char *translate_file(size_t *size, size_t *characters, struct service *service, const struct fields *fields,
+                     const char *format, struct answer *answer);
 
 #endif

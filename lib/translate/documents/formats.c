@@ -19,6 +19,9 @@ static const struct clf__format *const formats[] = {
     &clf__format_xliff,    &clf__format_tmx, &clf__format_xml,
 #endif
     &clf__format_json,     &clf__format_po,  &clf__format_yaml,
+#ifdef CLF_HAS_LIBZIP
+    &clf__format_docx,     &clf__format_odt, &clf__format_pptx, &clf__format_odp, &clf__format_epub,
+#endif
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 

@@ -88,6 +88,31 @@ void clf__segments_sort(struct clf__segments *segments)
     }
 }
 
+/* Moves marks with CLF__TAG_ORDERED behind earlier ones: to their place, or after the element that is there.
+ */
+static void keep_order(const struct clf__segment *segment, struct clf_mark *moved)
+{
+    size_t last = 0;
+    for (int i = 0; i < segment->shown.mark_count; i++) {
+        struct clf_mark *mark = &moved[i];
+        if (!(segment->tags[i].spaces & CLF__TAG_ORDERED)) {
+            continue;
+        }
+        if (mark->start < last) {
+            size_t place = last;
+            for (int k = 0; k < segment->shown.mark_count; k++) {
+                int is_inside = moved[k].start < place && place < moved[k].end;
+                place = moved[k].parent == mark->parent && is_inside ? moved[k].end : place;
+            }
+            if (mark->parent >= 0 && place > moved[mark->parent].end) {
+                place = moved[mark->parent].end;
+            }
+            mark->start = mark->end = place;
+        }
+        last = mark->start;
+    }
+}
+
 clf_status clf__segment_set(struct clf__segment *segment, const char *text, size_t size,
                             const struct clf_mark *moved)
 {
@@ -99,6 +124,7 @@ clf_status clf__segment_set(struct clf__segment *segment, const char *text, size
         clf__free(translation);
         return status;
     }
+    keep_order(segment, marks);
     clf__free(segment->translation);
     clf__free(segment->moved);
     segment->translation = translation;

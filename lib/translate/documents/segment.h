@@ -11,10 +11,14 @@
 /* The tags of a mark: bytes of the document. */
 struct clf__tags {
     size_t start, start_end, end, end_end; /* both tags; end == end_end: only a start tag */
-    int spaces;                            /* CLF__SPACE_...; only for a mark without content */
+    int spaces;                            /* flags below; only for a mark without content */
     int is_term; /* [start, start_end) are bytes of clf__segment.kept, which are text */
 };
-enum { CLF__SPACE_BEFORE = 1, CLF__SPACE_AFTER = 2 };
+enum {
+    CLF__SPACE_BEFORE = 1,
+    CLF__SPACE_AFTER = 2,
+    CLF__TAG_ORDERED = 4 /* stays after earlier marks with this flag, such as the end of a bookmark */
+};
 
 /* A segment and its owned parts, to which `shown` points. */
 struct clf__segment {
@@ -55,7 +59,8 @@ void clf__segments_free(struct clf__segments *segments);
 /* Sorts segments by their bytes: a segment comes before the segments in its tags. */
 void clf__segments_sort(struct clf__segments *segments);
 
-/* Sets a translation with marks at given places; both are copied. */
+/* Sets a translation with marks at given places; both are copied. Marks with CLF__TAG_ORDERED are moved
+ * behind earlier ones. */
 clf_status clf__segment_set(struct clf__segment *segment, const char *text, size_t size,
                             const struct clf_mark *moved);
 

@@ -141,7 +141,10 @@ def test_real_file(page):
     assert page.download("lettre.en.txt") == "Thanks.\r\n\r\nYes. Thanks.\nIs he sick?\n"
     page.is_quiet()
     browser.drop("image.png", "image/png", b"\x89PNG")
-    browser.wait_text("#message", "image.png: is not a plain text file (.txt).")
+    browser.wait_text("#message", "image.png: is not a document that this server translates (.txt, ")
+    browser.drop("messages.JSON", "application/json", b'{"a": "Merci."}')
+    browser.wait_text(".job .state", "Translated into English")
+    assert page.download("messages.en.json") == '{"a": "Thanks."}'
     browser.drop("talk.wav", "audio/wav", b"RIFF")
     browser.wait_text("#message", "talk.wav: this server does not transcribe recordings.")
     browser.drop("letter.txt", "text/plain", b"\xff\xfe\xfd")

@@ -1,6 +1,6 @@
-/* Text files and recordings: each becomes a job in the list below the text areas. Jobs run one after another. */
+/* Documents and recordings: each becomes a job in the list below the text areas. Jobs run one after another. */
 import { fill, set_language } from "./elements.js";
-import { Problem, Translation, request } from "./server.js";
+import { Problem, Translation, request, request_file } from "./server.js";
 import { characters, copy_with_label, count_text } from "./translator.js";
 
 const $ = id => document.getElementById(id);
@@ -8,6 +8,7 @@ const RECORDING = /\.(aac|aif{1,2}|amr|flac|m4a|m4v|mka|mkv|mov|mp3|mp4|mpe?g|og
 const is_recording = file => /^(audio|video)\//.test(file.type) || RECORDING.test(file.name);
 const is_text = file => file.type === "text/plain" || /\.(txt|text|md)$/i.test(file.name) || (file.type === "" && !file.name.includes("."));
 const MOST_SHOWN = 20000; // characters of a translation
+const suffix = name => /\.[^.]*$/.exec(name.toLowerCase())?.[0] ?? "";
 const stem = name => name.replace(/\.[^.]*$/, "") || name;
 
 /* "1:05" or "1:00:05" */
@@ -100,7 +101,7 @@ class Job {
   add_download(text, name, content) {
     const link = document.createElement("a");
     Object.assign(link, { className: "button", textContent: text, download: name });
-    link.href = URL.createObjectURL(new Blob([content], { type: "text/plain;charset=utf-8" }));
+    link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type: "text/plain;charset=utf-8" }));
     this.actions.append(link);
   }
   add_copy(text) {
@@ -142,6 +143,20 @@ function translate_file({ source, target, name }, limit) {
     job.done_text = `Translated into ${name}${translation.text.length > MOST_SHOWN ? "; only the beginning is shown" : ""}`;
     job.add_download("Download .txt", `${stem(job.file.name)}.${target}.txt`, translation.text);
     job.add_copy(translation.text);
+  };
+}
+
+/* Returns the work for a document of another format, which the server translates as a whole. */
+function translate_document({ source, target, name }) {
+  return async (job, signal) => {
+    job.show(`Translating into ${name}`);
+    const form = new FormData(), end = suffix(job.file.name);
+    form.append("source", source);
+    form.append("target", target);
+    form.append("file", job.file, stem(job.file.name) + end);
+    const content = await request_file(form, signal, job.file.size);
+    job.done_text = `Translated into ${name}`;
+    job.add_download(`Download ${end}`, `${stem(job.file.name)}.${target}${end}`, content);
   };
 }
 
@@ -212,15 +227,16 @@ function accept_drops(take) {
   });
 }
 
-/* `translator`: null without languages. `models`: speech models; may be empty. */
-export function start_files(translator, models, limit, show_error) {
+/* `translator`: null without languages. `models`: speech models; may be empty. `formats`: suffixes of documents. */
+export function start_files(translator, models, formats, limit, show_error) {
   function work_for(file) {
     if (is_recording(file)) {
       if (models.length === 0) throw new Problem(`${file.name}: this server does not transcribe recordings.`);
       return transcribe(translator, $("model").value);
     }
     if (translator === null) throw new Problem(`${file.name}: is not a recording, and this server does not translate texts.`);
-    if (!is_text(file)) throw new Problem(`${file.name}: is not a plain text file (.txt)${models.length > 0 ? " or a recording" : ""}.`);
+    if (formats.includes(suffix(file.name)) && suffix(file.name) !== ".txt") return translate_document(translator.chosen());
+    if (!is_text(file)) throw new Problem(`${file.name}: is not a document that this server translates (${formats.join(", ")})${models.length > 0 ? " or a recording" : ""}.`);
     return translate_file(translator.chosen(), limit);
   }
   function take(files) {
@@ -236,7 +252,7 @@ export function start_files(translator, models, limit, show_error) {
   }
   fill($("model"), models.map(model => [model.id, model.id]));
   $("speech").hidden = models.length < 2;
-  $("file").accept = [translator !== null ? ".txt,.text,.md,text/plain" : "", models.length > 0 ? "audio/*,video/*" : ""].filter(Boolean).join();
+  $("file").accept = [translator !== null ? [...formats, ".text", ".md", "text/plain"].join() : "", models.length > 0 ? "audio/*,video/*" : ""].filter(Boolean).join();
   $("file").addEventListener("change", () => { take([...$("file").files]); $("file").value = ""; });
   accept_drops(take);
   addEventListener("beforeunload", event => [...jobs].some(job => !job.ended) && event.preventDefault());

@@ -16,11 +16,11 @@ function show_error(text, again = null) {
 
 function set_titles(translates, transcribes) {
   const title = ["clformer", "Translate", "Transcribe", "Translate and transcribe"][translates + 2 * transcribes];
-  const kinds = ["", "Text files", "Recordings", "Text files and recordings"][translates + 2 * transcribes];
+  const kinds = ["", "Documents", "Recordings", "Documents and recordings"][translates + 2 * transcribes];
   $("title").textContent = title;
   document.title = title === "clformer" ? title : `${title} – clformer`;
   $("files-title").textContent = kinds;
-  $("files-hint").textContent = [translates ? "Text files are translated into the language above." : "",
+  $("files-hint").textContent = [translates ? "Documents are translated into the language above and keep their layout." : "",
     transcribes ? "Recordings become transcripts with timestamps, and subtitles." : ""].join(" ").trim();
 }
 
@@ -34,7 +34,7 @@ async function start() {
     const translates = languages.some(language => language.targets.some(code => code !== language.code));
     set_titles(translates, models.length > 0);
     const translator = translates ? new Translator(languages, settings, show_error) : null;
-    if (translates || models.length > 0) start_files(translator, models, settings.charLimit ?? -1, show_error);
+    if (translates || models.length > 0) start_files(translator, models, settings.supportedFilesFormat ?? [".txt"], settings.charLimit ?? -1, show_error);
     else show_error("This server neither translates nor transcribes.");
   } catch (error) {
     show_error(error.message, start);

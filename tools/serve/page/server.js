@@ -52,6 +52,17 @@ export function request_translation(q, source, target, signal, alternatives = 0)
   return request("translate", { method: "POST", headers: { "Content-Type": "application/json" }, body, signal }, body.length);
 }
 
+/* Sends a form with a document; returns the translated document as a Blob. */
+export async function request_file(form, signal, bytes) {
+  const answer = await request("translate_file", { method: "POST", body: form, signal }, bytes);
+  const response = await fetch(`download_file/${answer.translatedFileUrl.split("/").pop()}`, { signal }).catch(async error => {
+    if (signal?.aborted) throw error;
+    throw new Problem(await find_reason(0));
+  });
+  if (!response.ok) throw new Problem(await explain(response));
+  return response.blob();
+}
+
 /* Returns where to end a part of a long text: after a line, or else a sentence, or else a word. */
 function find_end(text) {
   const head = text.slice(0, PART), line = head.lastIndexOf("\n") + 1;

@@ -124,7 +124,14 @@ static size_t pass_over(struct reader *reader, struct clf__xml_tokens *tokens,
 
 static int is_passed_over(enum clf__xml_role role)
 {
-    return role == CLF__XML_SEPARATOR || role == CLF__XML_KEPT || role == CLF__XML_APART;
+    return role == CLF__XML_SEPARATOR || role == CLF__XML_KEPT || role == CLF__XML_ORDERED ||
+           role == CLF__XML_APART;
+}
+
+static int is_outside(enum clf__xml_role role)
+{
+    return role == CLF__XML_OUTER || role == CLF__XML_BLOCK || role == CLF__XML_LINES ||
+           role == CLF__XML_APART;
 }
 
 static struct open open_as(const struct reader *reader, enum clf__xml_role role)
@@ -165,9 +172,7 @@ static clf_status find_blocks(struct reader *reader, struct clf__xml_tokens toke
     while (clf__xml_next(&token, &tokens)) {
         if (token.kind == CLF__XML_START || token.kind == CLF__XML_EMPTY) {
             enum clf__xml_role role = find_role(reader, &token);
-            int is_sentence = role == CLF__XML_INLINE || role == CLF__XML_SEPARATOR ||
-                              role == CLF__XML_KEPT || role == CLF__XML_NESTED;
-            if (!is_sentence) {
+            if (is_outside(role)) {
                 mark_block(reader);
             }
             if (token.kind == CLF__XML_START && !is_passed_over(role)) {
@@ -268,6 +273,7 @@ static clf_status add_mark(struct reader *reader, const struct clf__xml_token *t
         clf__inlines_separator(inlines, reader->bytes, token->start, end);
     } else {
         clf__inlines_single(inlines, reader->bytes, token->start, end);
+        inlines->tags[inlines->count - 1].spaces |= role == CLF__XML_ORDERED ? CLF__TAG_ORDERED : 0;
     }
     return CLF_OK;
 }
@@ -351,8 +357,10 @@ static clf_status add_cdata(struct reader *reader, const struct clf__xml_token *
 
 static clf_status add_entity(struct reader *reader, const struct clf__xml_token *token)
 {
-    char *(*entity)(const char *, const struct clf__xml_token *) = reader->collector->entity;
-    char *text = entity != NULL ? entity(reader->bytes, token) : NULL;
+    char *text = NULL;
+    if (reader->collector->entity != NULL) {
+        CLF__TRY(reader->collector->entity(&text, reader->bytes, token));
+    }
     if (text == NULL) {
         return add_mark(reader, token, token->end, CLF__XML_KEPT);
     }
@@ -381,8 +389,7 @@ static clf_status take_start(struct reader *reader, struct clf__xml_tokens *toke
         current(reader)->start = tag->start;
         return begin_sentence(reader);
     }
-    if (role == CLF__XML_OUTER || role == CLF__XML_BLOCK || role == CLF__XML_LINES ||
-        role == CLF__XML_APART) {
+    if (is_outside(role)) {
         return end_sentence(reader);
     }
     role = tag->kind == CLF__XML_EMPTY && role == CLF__XML_INLINE ? CLF__XML_KEPT : role;

@@ -13,6 +13,7 @@ enum clf__xml_role {
     CLF__XML_INLINE, /* is part of the sentence, unless it contains a block */
     CLF__XML_SEPARATOR, /* is a mark without content that separates words, such as a line break */
     CLF__XML_KEPT,      /* is a mark without content; its content is not translated */
+    CLF__XML_ORDERED,   /* like KEPT, and stays after earlier ordered marks, such as the end of a bookmark */
     CLF__XML_NESTED,    /* is a mark without content; the sentences in it, such as those of a footnote, are
                            translated */
     CLF__XML_APART,     /* the sentence ends; the content is not translated */
@@ -31,9 +32,9 @@ struct clf__xml_collector {
     struct clf_document *document;
     const char *bytes; /* to which positions of segments refer */
     enum clf__xml_role (*role)(void *user, const char *bytes, const struct clf__xml_element *element);
-    /* Decodes an entity: returns its text, which the caller frees, or NULL for a mark without content; may be
-     * NULL. */
-    char *(*entity)(const char *bytes, const struct clf__xml_token *reference);
+    /* Decodes an entity: *out receives its text, which the caller frees, or NULL for a mark without content.
+     * NULL: all entities are marks. */
+    clf_status (*entity)(char **out, const char *bytes, const struct clf__xml_token *reference);
     void *user;
     int is_in_text;        /* text outside any element with a role is translated */
     int has_placeholders;  /* placeholders such as %s are marks */

@@ -7,6 +7,6 @@
 /* @param user names of additional elements that are not translated, separated by spaces; NULL: none. */
 enum clf__xml_role clf__xhtml_role(void *user, const char *bytes, const struct clf__xml_element *element);
 /* Decodes the names of HTML, such as &eacute;, in a build with Gumbo. */
-char *clf__xhtml_entity(const char *bytes, const struct clf__xml_token *reference);
+clf_status clf__xhtml_entity(char **out, const char *bytes, const struct clf__xml_token *reference);
 
 #endif

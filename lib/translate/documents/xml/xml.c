@@ -86,18 +86,15 @@ enum clf__xml_role clf__xhtml_role(void *user, const char *bytes, const struct c
     return kind & CLF__HTML_IS_LINES ? CLF__XML_LINES : CLF__XML_BLOCK;
 }
 
-char *clf__xhtml_entity(const char *bytes, const struct clf__xml_token *reference)
+clf_status clf__xhtml_entity(char **out, const char *bytes, const struct clf__xml_token *reference)
 {
-    char *text;
     size_t size = reference->end - reference->start, decoded;
-    if (clf__html_references(&text, &decoded, bytes + reference->start, size) != CLF_OK) {
-        return NULL;
+    CLF__TRY(clf__html_references(out, &decoded, bytes + reference->start, size));
+    if (decoded == size && memcmp(*out, bytes + reference->start, size) == 0) { /* not a name of HTML */
+        clf__free(*out);
+        *out = NULL;
     }
-    if (decoded == size && memcmp(text, bytes + reference->start, size) == 0) { /* not a name of HTML */
-        clf__free(text);
-        return NULL;
-    }
-    return text;
+    return CLF_OK;
 }
 
 static clf_status read_with(struct clf_document *document, struct clf__xml_collector *collector)
