@@ -76,8 +76,8 @@ static inline void clf_document_options_init(struct clf_document_options *option
  * document.
  *
  * @param out receives the document; free it with clf_document_free().
- * @param bytes (size) content of the file, copied: a zip archive (DOCX, ODT, PPTX, ODP, EPUB), or text in the
- *              encoding of the options, with or without a byte order mark.
+ * @param bytes (size) content of the file, copied; text in the encoding of the options, with or without a
+ *     byte order mark, or a zip archive (DOCX, ODT, PPTX, ODP, EPUB).
  * @param size number of bytes, at most 256 MiB.
  * @param options copied; NULL for the defaults.
  * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats) or encoding, for PDF, or

@@ -162,7 +162,7 @@ static void test_known_translations(void **state)
     assert_refused(result, 1, "none: cannot be opened: No such file or directory");
     result =
         run_clformer(NULL, process_format(TRANSLATE "--do-not-translate %s/bad %s/a.po", folder, folder));
-    assert_refused(result, 1, "bad: is not valid UTF-8");
+    assert_refused(result, 1, "bad: invalid UTF-8 at byte offset 0");
 }
 
 /* Sentences over several subtitles, and inline tags, with the terms of a glossary. */

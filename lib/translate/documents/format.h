@@ -40,9 +40,9 @@ struct clf__format {
     int has_references; /* characters can be written as &#8364; */
 };
 extern const struct clf__format clf__format_text, clf__format_srt, clf__format_vtt, clf__format_html,
-    clf__format_ass, clf__format_xhtml, clf__format_xml, clf__format_xliff, clf__format_tmx,
-    clf__format_markdown, clf__format_json, clf__format_yaml, clf__format_po, clf__format_docx,
-    clf__format_odt, clf__format_pptx, clf__format_odp, clf__format_epub;
+    clf__format_ass, clf__format_markdown, clf__format_tmx, clf__format_xliff, clf__format_yaml,
+    clf__format_xhtml, clf__format_xml, clf__format_json, clf__format_po, clf__format_docx, clf__format_odt,
+    clf__format_pptx, clf__format_odp, clf__format_epub;
 
 /* Returns a format by its index; NULL if there are fewer formats. */
 const struct clf__format *clf__format_at(int index);

@@ -306,8 +306,9 @@ static clf_status recall(int *is_set, struct clf_document *document, const struc
     struct clf__segment source = *segment;
     source.translation = NULL;
     *is_set = 0;
-    for (int i = 0; i < segment->shown.mark_count; i++) { /* tags that the document does not have */
-        if (!segment->tags[i].is_term && segment->tags[i].end_end > document->size) {
+    for (int i = 0; i < segment->shown.mark_count; i++) { /* tags that are not bytes of the document */
+        const struct clf__tags *tags = &segment->tags[i];
+        if (!tags->is_term && (document->format->is_binary || tags->end_end > document->size)) {
             return CLF_OK;
         }
     }

@@ -202,11 +202,11 @@ class Translator:
         """Translates a document and keeps everything that is not text. Returns the bytes of the translated document; a
         LineWarning counts, for example, subtitles that are too long to read.
 
-        document: bytes of a file: subtitles, HTML, Markdown, XML, JSON, YAML, gettext PO, XLIFF, TMX or plain text, or an
-            office document or EPUB.
+        document: bytes of a file: subtitles, HTML, Markdown, XML, JSON, YAML, gettext PO, XLIFF, TMX or plain text,
+            or an office document or EPUB.
         name: file name, whose suffix selects the format; messages begin with it.
-        format: "srt", "vtt", "ass", "html", "markdown", "xhtml", "xml", "xliff", "tmx", "json", "yaml", "po", "docx",
-            "odt", "pptx", "odp", "epub" or "text"; None: chosen by the suffix, or else by the content.
+        format: "srt", "vtt", "ass", "html", "markdown", "xhtml", "xml", "xliff", "tmx", "json", "yaml", "po",
+            "text", "docx", "odt", "pptx", "odp" or "epub"; None: chosen by the suffix, or else by the content.
         encoding: of the document and of the result, such as "windows-1252"; None: UTF-8, or that of a byte order mark.
         all: also translates texts of PO, XLIFF and TMX that have a translation.
         do_not_translate: terms that are kept as they are, such as product names.
