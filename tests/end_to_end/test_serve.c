@@ -1,22 +1,18 @@
 /* `clformer serve`: answers, errors, parallel and misbehaving clients, and termination by a signal. */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <clformer/document.h>
 #include <jansson.h>
 
 #include "support/http.h"
 
 #ifdef CLF_HAS_SERVER
-
-#ifdef CLF_HAS_HTML
-#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".html\",\".htm\",\".json\",\".po\",\".pot\""
-#else
-#define FILE_KINDS "\".txt\",\".srt\",\".vtt\",\".json\",\".po\",\".pot\""
-#endif
 
 static struct http_server shared; /* of most tests */
 static struct http_answer last;
@@ -249,6 +245,21 @@ static void test_detection(void **state)
 
 #endif
 
+/* Returns the suffixes of all formats of the library, as a list of JSON without brackets. */
+static const char *file_kinds(void)
+{
+    char *kinds = support_array(4096, 1), *at = kinds;
+    const struct clf_document_format *format;
+    for (int i = 0; (format = clf_document_format_at(i)) != NULL; i++) {
+        for (const char *suffix = format->suffixes; *suffix != '\0'; suffix += strspn(suffix, " ")) {
+            int size = (int)strcspn(suffix, " ");
+            at += sprintf(at, "%s\"%.*s\"", at > kinds ? "," : "", size, suffix);
+            suffix += size;
+        }
+    }
+    return kinds;
+}
+
 static void test_endpoints(void **state)
 {
     static const char not_allowed[] = "{\"error\":\"Method Not Allowed\"}";
@@ -258,10 +269,12 @@ static void test_endpoints(void **state)
           "[{\"code\":\"en\",\"name\":\"English\",\"targets\":[\"en\"]},"
           "{\"code\":\"fr\",\"name\":\"French\",\"targets\":[\"en\",\"fr\"]}]");
     check("GET /frontend/settings", "", "", 200,
-          "{\"apiKeys\":false,\"charLimit\":-1,\"filesTranslation\":true,\"frontendTimeout\":500,"
-          "\"keyRequired\":false,\"language\":{\"source\":{\"code\":\"auto\",\"name\":\"Auto Detect\"},"
-          "\"target\":{\"code\":\"en\",\"name\":\"English\"}},\"suggestions\":false,\"supportedFilesFormat\":"
-          "[" FILE_KINDS "]}");
+          process_format(
+              "{\"apiKeys\":false,\"charLimit\":-1,\"filesTranslation\":true,\"frontendTimeout\":500,"
+              "\"keyRequired\":false,\"language\":{\"source\":{\"code\":\"auto\",\"name\":\"Auto Detect\"},"
+              "\"target\":{\"code\":\"en\",\"name\":\"English\"}},\"suggestions\":false,"
+              "\"supportedFilesFormat\":[%s]}",
+              file_kinds()));
     check("GET /health", "", "", 200, "{\"status\":\"ok\"}");
     check("GET /ready", "", "", 200, "{\"status\":\"ready\"}");
     check("HEAD /languages", "", "", 200, "");
