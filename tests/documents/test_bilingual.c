@@ -278,7 +278,7 @@ static void test_memory(void **state)
     clf_memory_free(memory);
     assert_fails(clf_memory_open(&memory, "<a/>", 4, NULL), CLF_FORMAT, "memory: is not TMX");
     assert_fails(clf_memory_open(&memory, "<tmx>", 5, NULL), CLF_FORMAT, "memory: line 1: ");
-    assert_fails(clf_memory_open(&memory, "\n\xff", 2, NULL), CLF_TEXT, "memory: line 2: is not UTF-8");
+    assert_fails(clf_memory_open(&memory, "\n\xff", 2, NULL), CLF_TEXT, "memory: is not UTF-8");
 }
 
 /* Hostile documents are read in a time that does not grow faster than the text. */

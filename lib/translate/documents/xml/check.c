@@ -87,11 +87,13 @@ static clf_status report(const struct mistake *mistake)
                      mistake->line > 0 ? mistake->line : 1, mistake->line > 0 ? mistake->text : "an error");
 }
 
-clf_status clf__xml_check(const char *bytes, size_t size)
+clf_status clf__xml_check(const char *bytes, size_t size, int is_decoded)
 {
     struct mistake mistake = {.line = 0};
     xmlInitParser();
-    CLF__TRY(check_encoding(bytes, size));
+    if (!is_decoded) {
+        CLF__TRY(check_encoding(bytes, size));
+    }
     if (size == 0) {
         return clf__fail(CLF_FORMAT, "is empty; an XML document has a root element");
     }
@@ -101,7 +103,8 @@ clf_status clf__xml_check(const char *bytes, size_t size)
     }
     *parser->sax = make_handlers();
     parser->_private = &mistake;
-    xmlCtxtUseOptions(parser, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+    xmlCtxtUseOptions(parser, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
+                                  (is_decoded ? XML_PARSE_IGNORE_ENC : 0));
     parser->sax->serror = keep_first;
     xmlParseDocument(parser);
     int is_valid = parser->wellFormed;
@@ -113,10 +116,11 @@ clf_status clf__xml_check(const char *bytes, size_t size)
 
 #else
 
-clf_status clf__xml_check(const char *bytes, size_t size)
+clf_status clf__xml_check(const char *bytes, size_t size, int is_decoded)
 {
     (void)bytes;
     (void)size;
+    (void)is_decoded;
     return clf__fail(CLF_UNSUPPORTED, "is XML, which this build cannot read; build clformer with libxml2");
 }
 
