@@ -101,6 +101,12 @@ static void test_xliff1(void **state)
         {XLIFF1("<trans-unit xml:space=\"preserve\"><source>a\nb</source></trans-unit>"), 0, "a b",
          XLIFF1("<trans-unit xml:space=\"preserve\"><source>a\nb</source><target " STATE
                 ">A \nB</target></trans-unit>")},
+        {XLIFF1("<trans-unit><source>a &lt;b class=\"c\"&gt;d&lt;/b> e&lt;br/&gt;f &lt; g "
+                "&lt;1&gt;</source></trans-unit>"),
+         0, "a d e f < g <1>",
+         XLIFF1("<trans-unit><source>a &lt;b class=\"c\"&gt;d&lt;/b> e&lt;br/&gt;f &lt; g "
+                "&lt;1&gt;</source><target " STATE
+                ">A &lt;b class=\"c\"&gt;D&lt;/b> E &lt;br/&gt;F &lt; G &lt;1&gt;</target></trans-unit>")},
         {XLIFF1("<trans-unit><source>%s</source></trans-unit><trans-unit><source/></trans-unit>"), 0, "",
          XLIFF1("<trans-unit><source>%s</source></trans-unit><trans-unit><source/></trans-unit>")},
         {"<x:xliff version=\"1.2\" "
