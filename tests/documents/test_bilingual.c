@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "support/documents.h"
 
 #ifdef CLF_HAS_LIBXML2
@@ -287,6 +288,32 @@ static void test_memory(void **state)
     assert_fails(clf_memory_open(&memory, "\n\xff", 2, NULL), CLF_TEXT, "memory: is not UTF-8");
 }
 
+/* Opens a memory, and recalls a document; returns CLF_OK or CLF_OUT_OF_MEMORY. */
+static clf_status run_memory(struct clf_document *document)
+{
+    static const char bytes[] = TMX("<tu>" TUV("en", "a <b>%s</b>") TUV("fr", "<b>%s</b> b") "</tu>");
+    struct clf_memory *memory;
+    CLF__TRY(clf_memory_open(&memory, bytes, strlen(bytes), NULL));
+    clf_status status = clf_document_recall(document, memory, NULL);
+    clf_memory_free(memory);
+    return status;
+}
+
+static void test_failed_allocations(void **state)
+{
+    (void)state;
+    struct clf_document *document = document_open("a.txt", "a %s\nother\n");
+    clf__memory_fail_at(0);
+    assert_ok(run_memory(document));
+    uint64_t all = clf__memory_count();
+    for (uint64_t n = 1; n <= all; n++) {
+        clf__memory_fail_at(n);
+        assert_int_equal(run_memory(document), CLF_OUT_OF_MEMORY);
+    }
+    clf__memory_fail_at(0);
+    clf_document_free(document);
+}
+
 /* Hostile documents are read in a time that does not grow faster than the text. */
 static void test_hostile(void **state)
 {
@@ -329,6 +356,7 @@ int main(void)
         cmocka_unit_test_teardown(test_tmx, support_teardown),
         cmocka_unit_test_teardown(test_malformed, support_teardown),
         cmocka_unit_test_teardown(test_memory, support_teardown),
+        cmocka_unit_test_teardown(test_failed_allocations, support_teardown),
         cmocka_unit_test_teardown(test_hostile, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
