@@ -12,13 +12,25 @@
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 
+/* Changes of libxml2: */
+#if LIBXML_VERSION >= 21200
+typedef const xmlError *error_pointer;
+#else
+typedef xmlErrorPtr error_pointer;
+#endif
+#if LIBXML_VERSION >= 21300
+enum { OPTIONS = XML_PARSE_NONET | XML_PARSE_NO_XXE | XML_PARSE_NOERROR | XML_PARSE_NOWARNING };
+#else
+enum { OPTIONS = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING };
+#endif
+
 /* The first mistake. */
 struct mistake {
     int line, code; /* line 0: none */
     char text[200];
 };
 
-static void keep_first(void *user, xmlErrorPtr error)
+static void keep_first(void *user, error_pointer error)
 {
     struct mistake *mistake = ((xmlParserCtxtPtr)user)->_private;
     int is_mistake = error->level >= XML_ERR_ERROR && error->domain != XML_FROM_NAMESPACE;
@@ -103,8 +115,7 @@ clf_status clf__xml_check(const char *bytes, size_t size, int is_decoded)
     }
     *parser->sax = make_handlers();
     parser->_private = &mistake;
-    xmlCtxtUseOptions(parser, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING |
-                                  (is_decoded ? XML_PARSE_IGNORE_ENC : 0));
+    xmlCtxtUseOptions(parser, OPTIONS | (is_decoded ? XML_PARSE_IGNORE_ENC : 0));
     parser->sax->serror = keep_first;
     xmlParseDocument(parser);
     int is_valid = parser->wellFormed;
