@@ -52,8 +52,8 @@ struct clf_document_options {
     /* XML: names of the elements that are part of a sentence, such as bold text; NULL: each element beside
      * text, and the only child of such an element. */
     const char *inline_elements;
-    /* Encoding of the file, which its translation keeps: an alias of ICU, such as "windows-1252"; NULL:
-     * UTF-8, or that of a byte order mark of UTF-16 or UTF-32. */
+    /* Encoding of the file, which its translation keeps: an alias of ICU, such as "windows-1252"; NULL: that
+     * of a byte order mark of UTF-16 or UTF-32, or of an XML declaration, otherwise UTF-8. */
     const char *encoding;
     const char
         *kept_terms; /* terms that are not translated, such as product names, one per line; NULL: none */
@@ -173,11 +173,11 @@ struct clf_memory_options {
  * Opens a translation memory in TMX. The content is untrusted: the library reads nothing outside it.
  *
  * @param out receives the memory; free it with clf_memory_free().
- * @param bytes (size) content of the file in UTF-8; used only during the call.
+ * @param bytes (size) content of the file; used only during the call.
  * @param size number of bytes, at most 256 MiB.
  * @param options NULL for the defaults.
- * @return CLF_FORMAT naming the malformed line; CLF_TEXT if the file is not UTF-8; CLF_UNSUPPORTED in a build
- *         without libxml2 or for a file that exceeds the limit; CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
+ * @return CLF_FORMAT naming the malformed line; CLF_TEXT if the file is not in its encoding; CLF_UNSUPPORTED
+ * in a build without libxml2 or for a file that exceeds the limit; CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_memory_open(struct clf_memory **out, const void *bytes, size_t size,
                                    const struct clf_memory_options *options);

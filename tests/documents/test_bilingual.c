@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "support/documents.h"
 
 #ifdef CLF_HAS_LIBXML2
@@ -101,6 +102,12 @@ static void test_xliff1(void **state)
         {XLIFF1("<trans-unit xml:space=\"preserve\"><source>a\nb</source></trans-unit>"), 0, "a b",
          XLIFF1("<trans-unit xml:space=\"preserve\"><source>a\nb</source><target " STATE
                 ">A \nB</target></trans-unit>")},
+        {XLIFF1("<trans-unit><source>a &lt;b class=\"c\"&gt;d&lt;/b> e&lt;br/&gt;f &lt; g "
+                "&lt;1&gt;</source></trans-unit>"),
+         0, "a d e f < g <1>",
+         XLIFF1("<trans-unit><source>a &lt;b class=\"c\"&gt;d&lt;/b> e&lt;br/&gt;f &lt; g "
+                "&lt;1&gt;</source><target " STATE
+                ">A &lt;b class=\"c\"&gt;D&lt;/b> E &lt;br/&gt;F &lt; G &lt;1&gt;</target></trans-unit>")},
         {XLIFF1("<trans-unit><source>%s</source></trans-unit><trans-unit><source/></trans-unit>"), 0, "",
          XLIFF1("<trans-unit><source>%s</source></trans-unit><trans-unit><source/></trans-unit>")},
         {"<x:xliff version=\"1.2\" "
@@ -278,7 +285,33 @@ static void test_memory(void **state)
     clf_memory_free(memory);
     assert_fails(clf_memory_open(&memory, "<a/>", 4, NULL), CLF_FORMAT, "memory: is not TMX");
     assert_fails(clf_memory_open(&memory, "<tmx>", 5, NULL), CLF_FORMAT, "memory: line 1: ");
-    assert_fails(clf_memory_open(&memory, "\n\xff", 2, NULL), CLF_TEXT, "memory: line 2: is not UTF-8");
+    assert_fails(clf_memory_open(&memory, "\n\xff", 2, NULL), CLF_TEXT, "memory: is not UTF-8");
+}
+
+/* Opens a memory, and recalls a document; returns CLF_OK or CLF_OUT_OF_MEMORY. */
+static clf_status run_memory(struct clf_document *document)
+{
+    static const char bytes[] = TMX("<tu>" TUV("en", "a <b>%s</b>") TUV("fr", "<b>%s</b> b") "</tu>");
+    struct clf_memory *memory;
+    CLF__TRY(clf_memory_open(&memory, bytes, strlen(bytes), NULL));
+    clf_status status = clf_document_recall(document, memory, NULL);
+    clf_memory_free(memory);
+    return status;
+}
+
+static void test_failed_allocations(void **state)
+{
+    (void)state;
+    struct clf_document *document = document_open("a.txt", "a %s\nother\n");
+    clf__memory_fail_at(0);
+    assert_ok(run_memory(document));
+    uint64_t all = clf__memory_count();
+    for (uint64_t n = 1; n <= all; n++) {
+        clf__memory_fail_at(n);
+        assert_int_equal(run_memory(document), CLF_OUT_OF_MEMORY);
+    }
+    clf__memory_fail_at(0);
+    clf_document_free(document);
 }
 
 /* Hostile documents are read in a time that does not grow faster than the text. */
@@ -323,6 +356,7 @@ int main(void)
         cmocka_unit_test_teardown(test_tmx, support_teardown),
         cmocka_unit_test_teardown(test_malformed, support_teardown),
         cmocka_unit_test_teardown(test_memory, support_teardown),
+        cmocka_unit_test_teardown(test_failed_allocations, support_teardown),
         cmocka_unit_test_teardown(test_hostile, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

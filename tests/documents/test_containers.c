@@ -267,6 +267,11 @@ static void test_files(void **state)
     check_file("libreoffice.pptx", SICK " Oui.");
     check_file("libreoffice.odp", SHOW);
     check_file("odfpy.odp", SICK " Oui.");
+    check_file("pandoc.epub",
+               "UNTITLED|ch001.xhtml|" TITLE "Je suis tr\xc3\xa8s malade aujourd'hui. Oui.1 Voir la page|"
+               "du m\xc3\xa9"
+               "decin." POINT "|" NOTE "\xe2\x86\xa9\xef\xb8\x8e|libreoffice|UNTITLED|" TITLE
+               "Title Page|UNTITLED|Une petite lettre");
     check_file("ebooklib.epub",
                "Un livre|Un livre|Chapitre 1|Chapitre 2|Chapitre 1|D\xc3\xa9"
                "but|Je suis tr\xc3\xa8s "

@@ -151,14 +151,17 @@ static void test_segments(void **state)
 }
 
 /* Opens, translates and writes a document; returns CLF_OK or CLF_OUT_OF_MEMORY. */
-static clf_status run(const char *bytes)
+static clf_status run(const char *format, const char *bytes, const char *encoding)
 {
     struct clf_document *document;
     char *written = NULL;
     size_t size;
     struct clf_document_options options;
     clf_document_options_init(&options);
-    options.format = "srt";
+    options.format = format;
+    options.encoding = encoding;
+    options.kept_terms = "kept\n";
+    options.target_language = "fr";
     CLF__TRY(clf_document_open(&document, bytes, strlen(bytes), &options));
     clf_status status = CLF_OK;
     for (int i = 0; status == CLF_OK && i < clf_document_count(document); i++) {
@@ -176,14 +179,44 @@ static clf_status run(const char *bytes)
 static void test_failed_allocations(void **state)
 {
     (void)state;
-    static const char bytes[] = "1\n00:00:01,000 --> 00:00:01,200\n{\\an8}A <i>b</i> sentence\nthat goes\n\n"
-                                "2\n00:00:02,000 --> 00:00:03,000\non. Another \xe2\x99\xaa\n- One more.\n";
-    clf__memory_fail_at(0);
-    assert_ok(run(bytes));
-    uint64_t all = clf__memory_count();
-    for (uint64_t n = 1; n <= all; n++) {
-        clf__memory_fail_at(n);
-        assert_int_equal(run(bytes), CLF_OUT_OF_MEMORY);
+    static const struct {
+        const char *format, *bytes, *encoding;
+    } cases[] = {
+        {"srt",
+         "1\n00:00:01,000 --> 00:00:01,200\n{\\an8}A <i>b</i> sentence\nthat goes\n\n"
+         "2\n00:00:02,000 --> 00:00:03,000\non. Another \xe2\x99\xaa\n- One more.\n",
+         NULL},
+        {"ass",
+         "[Script Info]\n[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00,{\\an8}A "
+         "{\\i1}b{\\i0}\\Nkept "
+         "sentence\n",
+         NULL},
+        {"text", "a kept \xe9\nb\n", "latin1"},
+        {"json", "{\"a\": \"b kept {c} d\"}", NULL},
+        {"po", "msgid \"a kept %s\"\n\"b\"\nmsgstr \"\"\n", NULL},
+        {"yaml", "a: [b %s, 'c', \"d\\n\"]\nb: |\n  c\n  d\n", NULL},
+        {"markdown", "# a *b*\n\nc [d] `e` kept\nf\n\n| g |\n|---|\n| &copy; h |\n\n[d]: i\n", NULL},
+        {"xliff",
+         "<xliff version='1.2'><trans-unit approved='yes'><source>a <g id='1'>b</g> kept</source><target "
+         "state='new'/>"
+         "</trans-unit></xliff>",
+         NULL},
+        {"tmx", "<tmx><tu><tuv xml:lang='en'>\n<seg>a <hi>b</hi></seg>\n</tuv></tu></tmx>", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        clf__memory_fail_at(0);
+        clf_status status = run(cases[i].format, cases[i].bytes, cases[i].encoding);
+        uint64_t all = clf__memory_count();
+        if (status == CLF_UNSUPPORTED) { /* built without the format */
+            continue;
+        }
+        assert_ok(status);
+        for (uint64_t n = 1; n <= all; n++) {
+            clf__memory_fail_at(n);
+            if (run(cases[i].format, cases[i].bytes, cases[i].encoding) != CLF_OUT_OF_MEMORY) {
+                fail_msg("%s: allocation %d of %d", cases[i].format, (int)n, (int)all);
+            }
+        }
     }
     clf__memory_fail_at(0);
 }

@@ -95,6 +95,36 @@ static void test_unchanged(void **state)
     check("a.txt", "Shift_JIS", BYTES("\x87\x9a a"), document_shout, BYTES("\x81\xe6 A"));
 }
 
+#ifdef CLF_HAS_LIBXML2
+#define XML(encoding) "<?xml version=\"1.0\" encoding=\"" encoding "\"?>\n<r>"
+#define WIDE_XML                                                                                             \
+    "\xff\xfe<\0?\0x\0m\0l\0 \0v\0"                                                                          \
+    "e\0r\0s\0i\0o\0n\0=\0'\0001\0.\0000\0'\0?\0>\0<\0r\0>\0"
+
+/* XML in the encoding that it declares. */
+static void test_xml(void **state)
+{
+    (void)state;
+    struct clf_document *document;
+    char *written;
+    size_t size;
+    check("a.xml", NULL, BYTES(XML("ISO-8859-1") "caf\xe9</r>"), document_shout,
+          BYTES(XML("ISO-8859-1") "CAF\xe9</r>"));
+    check("a.xml", NULL, BYTES(XML("utf-8") "caf\xc3\xa9</r>"), document_shout,
+          BYTES(XML("utf-8") "CAF\xc3\xa9</r>"));
+    check("a.xml", NULL, BYTES(WIDE_XML "a\0<\0/\0r\0>\0"), document_shout,
+          BYTES(WIDE_XML "A\0<\0/\0r\0>\0"));
+    assert_ok(open_as(&document, "a.xml", NULL, BYTES(XML("ISO-8859-1") "a</r>")));
+    assert_ok(clf_document_set(document, 0, "\xe2\x82\xac", 3, NULL, 0));
+    assert_ok(clf_document_write(&written, &size, document));
+    assert_string_equal(written, XML("ISO-8859-1") "&#8364;</r>");
+    clf_string_free(written);
+    clf_document_free(document);
+    assert_fails(open_as(&document, "a.xml", NULL, BYTES(XML("nosuch") "a</r>")), CLF_UNSUPPORTED,
+                 "a.xml: \"nosuch\" is not an encoding");
+}
+#endif
+
 static void test_missing_characters(void **state)
 {
     (void)state;
@@ -155,6 +185,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_encodings, support_teardown),
         cmocka_unit_test_teardown(test_unchanged, support_teardown),
+#ifdef CLF_HAS_LIBXML2
+        cmocka_unit_test_teardown(test_xml, support_teardown),
+#endif
         cmocka_unit_test_teardown(test_missing_characters, support_teardown),
         cmocka_unit_test_teardown(test_refusals, support_teardown),
     };

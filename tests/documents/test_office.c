@@ -157,11 +157,15 @@ static void test_fields(void **state)
                    S(" NOW") "</w:p>");
     check_word("<w:p>" S("page ") FIELD("begin") CODE FIELD("end") S(" of") "</w:p>", "page of", SHOUT,
                "<w:p>" S("PAGE ") FIELD("begin") CODE FIELD("end") S(" OF") "</w:p>");
+    check_word(
+        "<w:p>" FIELD("begin") CODE FIELD("end") S(" pages, ") FIELD("begin") CODE FIELD("end") "</w:p>",
+        "pages,", SHOUT,
+        "<w:p>" FIELD("begin") CODE FIELD("end") S(" PAGES, ") FIELD("begin") CODE FIELD("end") "</w:p>");
     /* a field over several paragraphs divides their sentences */
     check_word("<w:p>" S("one ") FIELD("begin") CODE FIELD("separate") R("two") "</w:p><w:p>" R("three")
                    FIELD("end") R("four") "</w:p>",
                "one|two|three|four", SHOUT,
-               "<w:p>" R("ONE") FIELD("begin") CODE FIELD("separate") R("TWO") "</w:p><w:p>" R("THREE")
+               "<w:p>" S("ONE ") FIELD("begin") CODE FIELD("separate") R("TWO") "</w:p><w:p>" R("THREE")
                    FIELD("end") R("FOUR") "</w:p>");
 }
 

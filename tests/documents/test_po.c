@@ -31,6 +31,8 @@ static void test_messages(void **state)
          "<b>\\\"FIRST\\\"</b> LINE \\nAND \\\\ "
          "%s.\\n\"\n"},
         {"  msgid   \"open\"  \n  msgstr\t\"\" ", "open", "  msgid   \"open\"  \n  msgstr\t\"OPEN\" "},
+        {"msgid \"one \\101\\x1b two\\0\"\nmsgstr \"\"\n", "one two",
+         "msgid \"one \\101\\x1b two\\0\"\nmsgstr \"ONE \\101\\x1bTWO\\0\"\n"},
         {"msgid \"%s: {x}\"\nmsgstr \"\"\n", "", "msgid \"%s: {x}\"\nmsgstr \"\"\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

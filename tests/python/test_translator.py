@@ -81,6 +81,17 @@ def test_document(translator):
     xml = "<r><a>Merci.</a><b>Je suis étudiant.<i>Merci.</i></b></r>".encode()
     assert translator.translate_document(xml, format="xml", elements="b", inline_elements="none") == \
         b"<r><a>Merci.</a><b>I'm a student.<i>Thanks.</i></b></r>"
+    text = "Merci\nJe suis étudiant\n"
+    memory = b"<tmx><tu><tuv xml:lang='fr'><seg>Merci</seg></tuv><tuv xml:lang='en'><seg>Thank you.</seg></tuv></tu></tmx>"
+    assert translator.translate_document(text.encode("latin-1"), format="text", encoding="latin-1", memory=memory) == \
+        b"Thank you.\nI'm a student.\n"
+    assert translator.translate_document(text.encode(), format="text", do_not_translate=["Merci"]) == \
+        b"Merci\nI'm a student.\n"
+    po = 'msgid "Merci."\nmsgstr "x"\n'.encode()
+    assert translator.translate_document(po, format="po") == po
+    assert translator.translate_document(po, format="po", all=True) == b'msgid "Merci."\nmsgstr "Thanks."\n'
+    with pytest.raises(TypeError, match="memory: must be bytes"):
+        translator.translate_document(po, format="po", memory="<tmx/>")
     with pytest.raises(clformer.Error, match="the formats are text"):
         translator.translate_document(srt, name="film.xyz", format="xyz")
     with pytest.raises(clformer.Error, match="a.srt: line 2: "):

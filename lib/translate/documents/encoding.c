@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "translate/documents/format.h"
+#include "translate/documents/xml/xml.h"
 
 enum { CHUNK = 1024 };
 
@@ -30,6 +31,24 @@ static const char *marked_encoding(const char *bytes, size_t size)
         }
     }
     return NULL;
+}
+
+/* Copies the encoding that an XML declaration names; NULL if there is none. The declaration is ASCII. */
+static clf_status copy_declared(char **out, const char *bytes, size_t size)
+{
+    struct clf__xml_tokens tokens = clf__xml_begin(bytes, size);
+    struct clf__xml_token token;
+    struct clf__xml_range value;
+    *out = NULL;
+    if (!clf__text_begins(bytes, size, "<?xml") || !clf__xml_next(&token, &tokens)) {
+        return CLF_OK;
+    }
+    token.name = token.start;
+    token.name_size = strlen("<?xml");
+    if (!clf__xml_attribute(&value, bytes, &token, "encoding") || memchr(bytes, '\0', value.end) != NULL) {
+        return CLF_OK;
+    }
+    return clf__copy_bytes(out, bytes + value.start, value.end - value.start);
 }
 
 static clf_status open_converter(UConverter **out, const char *encoding)
@@ -76,16 +95,11 @@ static clf_status decode(struct clf__output *out, UConverter *converter, const c
     return out->status;
 }
 
-clf_status clf__document_decode(struct clf_document *document)
+static clf_status decode_as(struct clf_document *document, const char *encoding)
 {
-    const char *marked = marked_encoding(document->bytes, document->size);
-    const char *encoding = document->options.encoding;
     struct clf__output text = {.bytes = NULL};
     UConverter *converter;
-    if (marked != NULL && (encoding == NULL || strncasecmp(encoding, marked, 6) == 0)) {
-        encoding = marked;
-    }
-    if (encoding == NULL || ucnv_compareNames(encoding, "UTF-8") == 0) {
+    if (ucnv_compareNames(encoding, "UTF-8") == 0) {
         return CLF_OK;
     }
     CLF__TRY(clf__copy_string(&document->encoding, encoding));
@@ -101,6 +115,23 @@ clf_status clf__document_decode(struct clf_document *document)
     document->bytes = text.bytes;
     document->size = text.size;
     return CLF_OK;
+}
+
+clf_status clf__document_decode(struct clf_document *document)
+{
+    const char *marked = marked_encoding(document->bytes, document->size);
+    const char *encoding = document->options.encoding;
+    char *declared = NULL;
+    if (marked != NULL && (encoding == NULL || strncasecmp(encoding, marked, 6) == 0)) {
+        encoding = marked;
+    }
+    if (encoding == NULL) {
+        CLF__TRY(copy_declared(&declared, document->bytes, document->size));
+        encoding = declared;
+    }
+    clf_status status = encoding != NULL ? decode_as(document, encoding) : CLF_OK;
+    clf__free(declared);
+    return status;
 }
 
 /* State of encoding a text. */

@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/options.h"
-#include "base/utf8.h"
 #include "translate/documents/bilingual/bilingual.h"
 #include "translate/documents/html/tokens.h"
 
@@ -86,28 +85,22 @@ static int compare(const void *one, const void *other)
     return order != 0 ? order : b->index - a->index;
 }
 
-static clf_status read_file(struct clf_memory *memory, const char *bytes, size_t size,
+/* Reads a file in UTF-8. */
+static clf_status read_text(struct clf_memory *memory, const struct clf_document *file,
                             const struct clf_memory_options *options)
 {
     struct clf__tmx_unit unit;
-    size_t valid = clf__utf8_valid_prefix(bytes, size);
-    if (size > CLF__DOCUMENT_MOST_BYTES) {
-        return clf__fail(CLF_UNSUPPORTED, "has more than %d MiB; divide it", CLF__DOCUMENT_MOST_BYTES >> 20);
-    }
-    if (valid < size) {
-        return clf__fail(CLF_TEXT, "line %d: is not UTF-8; convert the file first",
-                         clf__text_line_of(bytes, valid));
-    }
-    CLF__TRY(clf__xml_check(bytes, size));
-    if (!clf__bilingual_is_root(bytes + clf__document_mark(bytes, size),
-                                size - clf__document_mark(bytes, size), "tmx")) {
+    size_t mark = clf__document_mark(file->bytes, file->size);
+    CLF__TRY(clf__xml_check(file->bytes, file->size, file->encoding != NULL));
+    if (!clf__bilingual_is_root(file->bytes + mark, file->size - mark, "tmx")) {
         return clf__fail(CLF_FORMAT, "is not TMX: the first element is not <tmx>; use another file");
     }
-    struct clf__tmx_reader reader = clf__tmx_begin(
-        bytes, size, (struct clf__tmx_languages){options->source_language, options->target_language});
+    struct clf__tmx_reader reader =
+        clf__tmx_begin(file->bytes, file->size,
+                       (struct clf__tmx_languages){options->source_language, options->target_language});
     while (clf__tmx_next(&unit, &reader)) {
         if (unit.has_source && unit.has_target) {
-            CLF__TRY(add_entry(memory, bytes, &unit));
+            CLF__TRY(add_entry(memory, file->bytes, &unit));
         }
     }
     if (memory->count > 0) {
@@ -116,23 +109,36 @@ static clf_status read_file(struct clf_memory *memory, const char *bytes, size_t
     return CLF_OK;
 }
 
+static clf_status read_file(struct clf_memory *memory, const char *bytes, size_t size,
+                            const struct clf_memory_options *options)
+{
+    struct clf_document file = {.size = size};
+    if (size > CLF__DOCUMENT_MOST_BYTES) {
+        return clf__fail(CLF_UNSUPPORTED, "has more than %d MiB; divide it", CLF__DOCUMENT_MOST_BYTES >> 20);
+    }
+    CLF__TRY(clf__copy_bytes(&file.bytes, size > 0 ? bytes : "", size));
+    clf_status status = clf__document_decode(&file);
+    if (status == CLF_OK) {
+        status = read_text(memory, &file, options);
+    }
+    clf__free(file.bytes);
+    clf__free(file.encoding);
+    clf__free(file.original);
+    return status;
+}
+
 clf_status clf_memory_open(struct clf_memory **out, const void *bytes, size_t size,
                            const struct clf_memory_options *options)
 {
     struct clf_memory_options taken = {.size = sizeof taken};
     struct clf_memory *memory;
-    char *copy;
     *out = NULL;
     if (bytes == NULL && size > 0) {
         return clf__fail(CLF_BAD_ARGUMENT, "the bytes of a translation memory are NULL");
     }
     CLF__TRY(clf__options_take(&taken, sizeof taken, options, "clf_memory_options"));
     CLF__TRY(clf__allocate(&memory, 1, sizeof *memory));
-    clf_status status = clf__copy_bytes(&copy, size > 0 ? bytes : "", size); /* followed by a NUL */
-    if (status == CLF_OK) {
-        status = read_file(memory, copy, size, &taken);
-        clf__free(copy);
-    }
+    clf_status status = read_file(memory, bytes, size, &taken);
     if (status != CLF_OK) {
         clf_memory_free(memory);
         return clf__fail_in(status, "%s", taken.name != NULL ? taken.name : "memory");

@@ -1,5 +1,6 @@
 /* gettext PO: each untranslated message is a segment, and so is its plural form. Existing translations,
  * comments, obsolete messages and the header are kept. Placeholders, line breaks and HTML tags are marks. */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -74,6 +75,21 @@ static int is_empty(const struct string *string)
     return 1;
 }
 
+/* Returns the size of an escape of a byte by its number, such as \\101 or \\x41; 0: there is none. */
+static size_t number_size(const char *text, size_t size)
+{
+    size_t at = 1, start;
+    if (size < 2 || text[0] != '\\') {
+        return 0;
+    }
+    at += text[1] == 'x';
+    for (start = at; at < size && (text[1] == 'x' ? isxdigit((unsigned char)text[at])
+                                                  : at < 4 && text[at] >= '0' && text[at] <= '7');) {
+        at++;
+    }
+    return at > start ? at : 0;
+}
+
 /* Adds the part of a literal at a position; returns its size. */
 static size_t add_part(struct reader *reader, size_t at, size_t end)
 {
@@ -81,6 +97,11 @@ static size_t add_part(struct reader *reader, size_t at, size_t end)
     const char *bytes = reader->bytes;
     size_t size = clf__inlines_markup(&reader->inlines, bytes, at, end);
     if (size > 0) {
+        return size;
+    }
+    size = number_size(bytes + at, end - at);
+    if (size > 0) {
+        clf__inlines_single(&reader->inlines, bytes, at, at + size);
         return size;
     }
     if (end - at > 1 && bytes[at] == '\\' && (bytes[at + 1] == 'n' || bytes[at + 1] == 'r')) {

@@ -198,7 +198,7 @@ class Translator:
                            subtitle_width: Optional[int] = None, reading_speed: Optional[float] = None,
                            elements: Optional[str] = None, inline_elements: Optional[str] = None,
                            encoding: Optional[str] = None, all: bool = False, do_not_translate: Iterable[str] = (),
-                           **options: "Unpack[TranslateOptions]") -> bytes:
+                           memory: Optional[bytes] = None, **options: "Unpack[TranslateOptions]") -> bytes:
         """Translates a document and keeps everything that is not text. Returns the bytes of the translated document; a
         LineWarning counts, for example, subtitles that are too long to read.
 
@@ -210,6 +210,7 @@ class Translator:
         encoding: of the document and of the result, such as "windows-1252"; None: UTF-8, or that of a byte order mark.
         all: also translates texts of PO, XLIFF and TMX that have a translation.
         do_not_translate: terms that are kept as they are, such as product names.
+        memory: bytes of a translation memory in TMX, whose translations of equal texts are used instead of the model.
         subtitle_width: columns of a line of subtitles; 0: one line; None: 42.
         reading_speed: a warning counts the subtitles with more characters per second; 0: no warning; None: 21.
         elements: XML: names of the elements whose text is translated, separated by commas; None: each with text.
@@ -220,6 +221,8 @@ class Translator:
         """
         if not isinstance(document, bytes):
             raise TypeError(f"document: must be bytes, not {type(document).__name__}")
+        if memory is not None and not isinstance(memory, bytes):
+            raise TypeError(f"memory: must be bytes, not {type(memory).__name__}")
         struct = _c.clf_document_options()
         lib.clf_document_options_init_sized(struct, ctypes.sizeof(struct))
         struct.name = encode(name, "name")
@@ -241,8 +244,12 @@ class Translator:
         def translate() -> Tuple[bytes, List[str]]:
             translator = self._engine.enter(merged)  # keeps the engine open
             handle, out, size = ctypes.c_void_p(), ctypes.c_char_p(), ctypes.c_size_t()
+            texts = ctypes.c_void_p()
             try:
                 check(lib.clf_document_open(ctypes.byref(handle), document, len(document), struct))
+                if memory is not None:
+                    check(lib.clf_memory_open(ctypes.byref(texts), memory, len(memory), None))
+                    check(lib.clf_document_recall(handle, texts, None))
                 check(lib.clf_document_translate(handle, self._engine.handle, settings))
                 check(lib.clf_document_write(ctypes.byref(out), ctypes.byref(size), handle))
                 sentences = (lib.clf_document_warning(handle, i) for i in itertools.count())
@@ -251,6 +258,7 @@ class Translator:
             finally:
                 lib.clf_string_free(out)
                 lib.clf_document_free(handle)
+                lib.clf_memory_free(texts)
                 self._engine.leave(translator)
 
         result, found = run(translate, flag)

@@ -1,4 +1,5 @@
 /* The content of sources, and the edits of a bilingual document. */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -83,7 +84,69 @@ static void add_single(struct reader *reader, size_t start, size_t end)
     }
 }
 
-/* Adds the text [at, end), whose placeholders, and line breaks that are kept, are marks. */
+/* Adds a mark without content that separates words. */
+static void add_separator(struct reader *reader, size_t start, size_t end)
+{
+    reader->is_full |= clf__inlines_are_full(&reader->inlines);
+    if (!reader->is_full) {
+        clf__inlines_separator(&reader->inlines, reader->bytes, start, end);
+    }
+}
+
+/* Returns the end of an HTML tag with escaped brackets, such as &lt;b&gt;, whose name ends at a position; 0:
+ * it is text. */
+static size_t escaped_tag_end(const char *bytes, size_t at, size_t end)
+{
+    enum { MOST_TAG = 1000 };
+    size_t most = end - at < MOST_TAG ? end : at + MOST_TAG;
+    if (at < end && strchr(" /&>\t\r\n", bytes[at]) == NULL) {
+        return 0;
+    }
+    for (; at < most && !clf__text_begins(bytes + at, most - at, "&lt;"); at++) {
+        if (bytes[at] == '>' || clf__text_begins(bytes + at, most - at, "&gt;")) {
+            return at + (bytes[at] == '>' ? 1 : strlen("&gt;"));
+        }
+    }
+    return 0;
+}
+
+/* Adds the HTML tag with escaped brackets at a position; returns its size, or 0 if there is none. */
+static size_t add_escaped_tag(struct reader *reader, size_t at, size_t end)
+{
+    static const char *const empty[] = {"br", "hr", "img", "wbr"};
+    const char *bytes = reader->bytes;
+    size_t name = at + strlen("&lt;"), size = 0;
+    if (!clf__text_begins(bytes + at, end - at, "&lt;") || name >= end) {
+        return 0;
+    }
+    int is_end = bytes[name] == '/', is_empty = 0;
+    name += (size_t)is_end;
+    while (name + size < end && isalnum((unsigned char)bytes[name + size])) {
+        size++;
+    }
+    size_t tag_end =
+        size > 0 && isalpha((unsigned char)bytes[name]) ? escaped_tag_end(bytes, name + size, end) : 0;
+    if (tag_end == 0) {
+        return 0;
+    }
+    unsigned hash = clf__html_hash(bytes + name, size);
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        is_empty |= hash == clf__html_hash(empty[i], strlen(empty[i]));
+    }
+    is_empty |= bytes[tag_end - (bytes[tag_end - 1] == '>' ? 2 : 5)] == '/';
+    reader->is_full |= clf__inlines_are_full(&reader->inlines);
+    if (is_empty) {
+        add_separator(reader, at, tag_end);
+    } else if (!reader->is_full && is_end) {
+        clf__inlines_close(&reader->inlines, bytes, hash, at, tag_end);
+    } else if (!reader->is_full) {
+        clf__inlines_open(&reader->inlines, bytes, hash, at, tag_end);
+    }
+    return tag_end - at;
+}
+
+/* Adds the text [at, end), whose placeholders, HTML tags with escaped brackets, and line breaks that are
+ * kept, are marks. */
 static void add_text(struct reader *reader, size_t at, size_t end)
 {
     const char *bytes = reader->bytes;
@@ -93,11 +156,10 @@ static void add_text(struct reader *reader, size_t at, size_t end)
             add_single(reader, at, at + size);
             at += size;
         } else if (reader->keeps_lines && bytes[at] == '\n') {
-            reader->is_full |= clf__inlines_are_full(&reader->inlines);
-            if (!reader->is_full) {
-                clf__inlines_separator(&reader->inlines, bytes, at, at + 1);
-            }
+            add_separator(reader, at, at + 1);
             at++;
+        } else if ((size = add_escaped_tag(reader, at, end)) > 0) {
+            at += size;
         } else {
             const char *end_of = bytes[at] == '&' ? memchr(bytes + at, ';', end - at) : NULL;
             next = end_of != NULL ? (size_t)(end_of - bytes) + 1 : at + 1;

@@ -96,7 +96,7 @@ static clf_status read_tmx(struct clf_document *document)
 {
     const struct clf_document_options *options = &document->options;
     struct clf__tmx_unit unit;
-    CLF__TRY(clf__xml_check(document->bytes, document->size));
+    CLF__TRY(clf__xml_check(document->bytes, document->size, document->encoding != NULL));
     CLF__TRY(clf__bilingual_create(document));
     struct clf__tmx_reader reader =
         clf__tmx_begin(document->bytes, document->size,

@@ -212,7 +212,7 @@ static clf_status read_tokens(struct reader *reader)
 static clf_status read_xliff(struct clf_document *document)
 {
     struct reader reader = {.document = document, .bytes = document->bytes};
-    CLF__TRY(clf__xml_check(document->bytes, document->size));
+    CLF__TRY(clf__xml_check(document->bytes, document->size, document->encoding != NULL));
     CLF__TRY(clf__bilingual_create(document));
     reader.tokens = clf__xml_begin(document->bytes, document->size);
     return read_tokens(&reader);

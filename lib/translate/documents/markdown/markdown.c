@@ -237,12 +237,6 @@ static clf_status take(struct reader *reader, cmark_event_type event, cmark_node
 
 static int compare_segments(const void *a, const void *b)
 {
-    const struct clf__segment *first = a, *second = b;
-    return first->start < second->start ? -1 : first->start > second->start;
-}
-
-static int compare_kinds(const void *a, const void *b)
-{
     const struct clf__markdown_segment *first = a, *second = b;
     return first->start < second->start ? -1 : first->start > second->start;
 }
@@ -250,9 +244,9 @@ static int compare_kinds(const void *a, const void *b)
 /* cmark-gfm moves footnotes to the end; the segments are in the order of the document. */
 static void sort(struct clf__segments *segments, struct clf__markdown *state)
 {
-    if (segments->count > 0) {
-        qsort(segments->items, (size_t)segments->count, sizeof *segments->items, compare_segments);
-        qsort(state->segments, (size_t)state->segment_count, sizeof *state->segments, compare_kinds);
+    clf__segments_sort(segments);
+    if (state->segment_count > 0) {
+        qsort(state->segments, (size_t)state->segment_count, sizeof *state->segments, compare_segments);
     }
 }
 

@@ -295,7 +295,9 @@ static clf_status check(int *is_correct, const struct writer *writer)
         int is_one = count_nodes(&found, root);
         *is_correct = is_one && (!is_countable || memcmp(&expected, &found, sizeof found) == 0);
     }
-    cmark_node_free(root);
+    if (root != NULL) {
+        cmark_node_free(root);
+    }
     clf__free(fragment.bytes);
     return status;
 }

@@ -316,6 +316,20 @@ static struct clf__run_mark usual_properties(const struct clf__atoms *atoms, int
     return base;
 }
 
+/* Notes the white space at the ends of a sentence, which its text does not contain. */
+static void find_spaces(struct clf__run_mark *base, const struct sentence *sentence, int first, int last)
+{
+    const struct clf__atom *items = sentence->atoms->items;
+    while (items[first].kind != CLF__ATOM_TEXT) {
+        first++;
+    }
+    while (items[last].kind != CLF__ATOM_TEXT) {
+        last--;
+    }
+    base->has_space_before = clf__html_is_space(sentence->bytes[items[first].start]);
+    base->has_space_after = clf__html_is_space(sentence->bytes[items[last].end - 1]);
+}
+
 static clf_status keep_marks(struct clf_document *document, const struct sentence *sentence, int *first)
 {
     const struct clf__container *container = document->state;
@@ -350,6 +364,7 @@ static clf_status add_sentence(struct clf_document *document, struct sentence *s
     const struct clf__atoms *atoms = sentence->atoms;
     int kind;
     sentence->base = sentence->levels[0] = usual_properties(atoms, first, last);
+    find_spaces(&sentence->base, sentence, first, last);
     take_atoms(sentence, first, last);
     if (sentence->is_overfull) {
         return CLF_OK;

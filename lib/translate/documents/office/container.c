@@ -31,7 +31,7 @@ void clf__container_close(struct clf_document *document)
 /* Checks that bytes of an entry are text and XML. */
 static clf_status check(const char *bytes, size_t size, const char *name)
 {
-    clf_status status = clf__xml_check(bytes, size);
+    clf_status status = clf__xml_check(bytes, size, 0);
     return status == CLF_OK ? CLF_OK : clf__fail_in(status, "%s", name);
 }
 

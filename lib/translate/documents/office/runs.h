@@ -62,7 +62,8 @@ struct clf__run_mark {
     struct clf__xml_range
         properties; /* of the run, of most runs in a group, or of the run around its content */
     uint64_t look;  /* hash of the properties that divide a sentence; 0: none */
-    struct clf__xml_range run, text; /* of a segment: names of its elements, with their prefix */
+    struct clf__xml_range run, text;       /* of a segment: names of its elements, with their prefix */
+    int has_space_before, has_space_after; /* of a segment: white space is before and after its text */
 };
 
 /* container->more: the marks of all segments. The kind of a segment is the index of its own properties, which

@@ -182,8 +182,10 @@ static clf_status write_segment(const struct clf__splice *splice, const struct c
                             .base = &runs->marks[segment->kind],
                             .marks = &runs->marks[segment->kind + 1]};
     writer.stack[0] = writer.base;
+    add_text(&writer, " ", (size_t)writer.base->has_space_before);
     clf_status status = clf__markup_write(segment->moved, segment->shown.mark_count,
                                           segment->translation_size, take_event, &writer);
+    add_text(&writer, " ", (size_t)writer.base->has_space_after);
     flush_text(&writer, 1);
     close_run(&writer);
     status = status == CLF_OK ? writer.text.status : status;

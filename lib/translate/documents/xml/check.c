@@ -12,13 +12,25 @@
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 
+/* Changes of libxml2: */
+#if LIBXML_VERSION >= 21200
+typedef const xmlError *error_pointer;
+#else
+typedef xmlErrorPtr error_pointer;
+#endif
+#if LIBXML_VERSION >= 21300
+enum { OPTIONS = XML_PARSE_NONET | XML_PARSE_NO_XXE | XML_PARSE_NOERROR | XML_PARSE_NOWARNING };
+#else
+enum { OPTIONS = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING };
+#endif
+
 /* The first mistake. */
 struct mistake {
     int line, code; /* line 0: none */
     char text[200];
 };
 
-static void keep_first(void *user, xmlErrorPtr error)
+static void keep_first(void *user, error_pointer error)
 {
     struct mistake *mistake = ((xmlParserCtxtPtr)user)->_private;
     int is_mistake = error->level >= XML_ERR_ERROR && error->domain != XML_FROM_NAMESPACE;
@@ -87,11 +99,13 @@ static clf_status report(const struct mistake *mistake)
                      mistake->line > 0 ? mistake->line : 1, mistake->line > 0 ? mistake->text : "an error");
 }
 
-clf_status clf__xml_check(const char *bytes, size_t size)
+clf_status clf__xml_check(const char *bytes, size_t size, int is_decoded)
 {
     struct mistake mistake = {.line = 0};
     xmlInitParser();
-    CLF__TRY(check_encoding(bytes, size));
+    if (!is_decoded) {
+        CLF__TRY(check_encoding(bytes, size));
+    }
     if (size == 0) {
         return clf__fail(CLF_FORMAT, "is empty; an XML document has a root element");
     }
@@ -101,7 +115,7 @@ clf_status clf__xml_check(const char *bytes, size_t size)
     }
     *parser->sax = make_handlers();
     parser->_private = &mistake;
-    xmlCtxtUseOptions(parser, XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+    xmlCtxtUseOptions(parser, OPTIONS | (is_decoded ? XML_PARSE_IGNORE_ENC : 0));
     parser->sax->serror = keep_first;
     xmlParseDocument(parser);
     int is_valid = parser->wellFormed;
@@ -113,10 +127,11 @@ clf_status clf__xml_check(const char *bytes, size_t size)
 
 #else
 
-clf_status clf__xml_check(const char *bytes, size_t size)
+clf_status clf__xml_check(const char *bytes, size_t size, int is_decoded)
 {
     (void)bytes;
     (void)size;
+    (void)is_decoded;
     return clf__fail(CLF_UNSUPPORTED, "is XML, which this build cannot read; build clformer with libxml2");
 }
 

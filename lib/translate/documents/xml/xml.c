@@ -100,7 +100,7 @@ clf_status clf__xhtml_entity(char **out, const char *bytes, const struct clf__xm
 static clf_status read_with(struct clf_document *document, struct clf__xml_collector *collector)
 {
     int *skipped;
-    CLF__TRY(clf__xml_check(document->bytes, document->size));
+    CLF__TRY(clf__xml_check(document->bytes, document->size, document->encoding != NULL));
     CLF__TRY(clf__allocate(&skipped, 1, sizeof *skipped));
     document->state = skipped;
     collector->document = document;
@@ -175,6 +175,7 @@ const struct clf__format clf__format_xml = {
     .read = read_xml,
     .write = write_xml,
     .close = close_xml,
+    .has_references = 1,
 };
 
 const struct clf__format clf__format_xhtml = {
@@ -183,4 +184,5 @@ const struct clf__format clf__format_xhtml = {
     .read = read_xhtml,
     .write = write_xml,
     .close = close_xml,
+    .has_references = 1,
 };

@@ -16,8 +16,9 @@
 /* Checks that bytes are a well-formed XML document in UTF-8, of at most 256 nested elements. No DTD, entity
  * or network address is loaded, and no entity is expanded.
  *
+ * @param is_decoded 1: the bytes were converted to UTF-8 from the encoding that the XML declaration names.
  * @return CLF_FORMAT naming the line and the mistake; CLF_TEXT for another encoding; CLF_OUT_OF_MEMORY. */
-clf_status clf__xml_check(const char *bytes, size_t size);
+clf_status clf__xml_check(const char *bytes, size_t size, int is_decoded);
 
 enum clf__xml_kind {
     CLF__XML_TEXT,      /* with references to characters, such as &#233; and &amp; */
