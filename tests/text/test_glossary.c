@@ -120,6 +120,8 @@ static void test_errors(void **state)
         }
     }
     struct clf_glossary *glossary;
+    assert_fails(clf__glossary_parse(&glossary, "a\tb\nc\td\0\n", 9, "terms.tsv"), CLF_FORMAT,
+                 "terms.tsv:2: contains a NUL byte");
     assert_int_equal(clf_glossary_load(&glossary, "/nonexistent.tsv"), CLF_FILE);
     assert_int_equal(clf_glossary_load(&glossary, NULL), CLF_BAD_ARGUMENT);
     glossary = parse("a\tb\nA\tc\tcase\n"); /* the same term with and without the flag */
