@@ -1,6 +1,7 @@
 """Shared parts of the tests of the Python package."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -54,6 +55,22 @@ def write_wave(path, seconds=2, rate=16000):
         file.setframerate(rate)
         time = numpy.arange(seconds * rate)
         file.writeframes((time * time // 500 * 37 % 8000 - 4000).astype("<i2").tobytes())
+
+
+def install_packages(name):
+    """Installs the packages of requirements_NAME.txt once in build/python-NAME, without their dependencies, or skips the test.
+    Returns the folder, which belongs in PYTHONPATH."""
+    requirements = Path(__file__).parent / f"requirements_{name}.txt"
+    folder = Path(sys.prefix).with_name(f"python-{name.replace('_', '-')}")
+    copy = folder / requirements.name
+    if not copy.exists() or copy.read_text() != requirements.read_text():
+        shutil.rmtree(folder, ignore_errors=True)
+        done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--prefer-binary",
+                               "--target", folder, "--requirement", requirements], capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"pip cannot install {requirements.name}: {done.stderr[-500:]}")
+        shutil.copy(requirements, copy)
+    return folder
 
 
 def flags_of(verb):

@@ -3,30 +3,19 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import clformer
-from conftest import MODEL, ROOT, long_test
+from conftest import MODEL, ROOT, install_packages, long_test
 
 LINES = 10_000
-REQUIREMENTS = Path(__file__).parent / "requirements_cluster.txt"
 
 
 @pytest.fixture(scope="module")
 def packages():
-    """Installs the packages of the examples, and returns the environment of a process that has them."""
-    folder = Path(sys.prefix).with_name("python-cluster")
-    copy = folder / REQUIREMENTS.name
-    if not copy.exists() or copy.read_text() != REQUIREMENTS.read_text():
-        done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--only-binary=:all:",
-                               "--target", folder, "--requirement", REQUIREMENTS],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            pytest.skip(f"pip cannot install {REQUIREMENTS.name}: {done.stderr[-500:]}")
-        copy.write_text(REQUIREMENTS.read_text())
-    return {**os.environ, "PYTHONPATH": str(folder)}
+    """Returns the environment of a process that has the packages of the examples."""
+    return {**os.environ, "PYTHONPATH": str(install_packages("cluster"))}
 
 
 def run(code, environment, *arguments):

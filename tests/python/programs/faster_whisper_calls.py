@@ -1,23 +1,10 @@
-"""faster-whisper's calls, as JSON: faster_whisper_calls.py FOLDER. The module ctranslate2 is the first one on the path."""
+"""faster-whisper's calls: faster_whisper_calls.py FOLDER."""
 
-import json
-import os
 import sys
 import threading
 
-os.environ["HF_HUB_OFFLINE"] = "1"
-
-import numpy
 from faster_whisper import BatchedInferencePipeline, WhisperModel
-
-RATE = 16000
-
-
-def make_audio(seconds):
-    """Returns tones that change every second, and noise."""
-    time = numpy.arange(seconds * RATE) / RATE
-    noise = numpy.random.default_rng(3).uniform(-0.05, 0.05, len(time))
-    return (0.3 * numpy.sin(2 * numpy.pi * (200 + 50 * numpy.floor(time)) * time) + noise).astype(numpy.float32)
+from shared import RATE, make_audio, put
 
 
 def rows(segments):
@@ -63,7 +50,7 @@ def main():
     found["threads"] = all(text == found["greedy"] for text in texts)
     samples = rows(model.transcribe(audio[: 5 * RATE], beam_size=1, best_of=2, **{**common, "temperature": [0.4]})[0])
     found["samples"] = all(one["temperature"] == 0.4 for one in samples)
-    print(json.dumps(found))
+    put(found)
 
 
 main()
