@@ -42,7 +42,7 @@ static inline void clf_live_options_init(struct clf_live_options *options)
     clf_live_options_init_sized(options, sizeof *options);
 }
 
-/* What an event contains. */
+/* Kinds of events. */
 typedef enum clf_live_kind {
     CLF_LIVE_WORDS = 0,    /* final words: the next part of the current segment */
     CLF_LIVE_SEGMENT = 1,  /* all words of a segment, which is at most a sentence and whose end is known now;
@@ -65,18 +65,18 @@ struct clf_live_event {
 };
 
 /**
- * Opens a live transcription. `vad` of the transcriber's options decodes nothing while nobody speaks; speech
- * ends at silences of `vad_min_silence_duration_ms`, by default 500, and its words are then final. Without a
- * language in the options, the language is detected until words are final, and with `multilingual` it is
- * detected at each transcription of the buffer. The initial prompt is replaced by the last 200 characters of
- * final text, of which the audio is no longer in the buffer, unless `condition_on_previous` is 0. `segment`
- * and `progress` are not called, `interrupted` is.
+ * Opens a live transcription. With `vad` in the options of the transcriber, only speech is decoded; speech
+ * ends at a silence of `vad_min_silence_duration_ms`, by default 500, and its words are then final;
+ * `vad_max_speech_duration_s` has no effect. Without a language in the options, the language is detected
+ * until words are final, and with `multilingual` it is detected at each transcription of the buffer. The
+ * initial prompt is replaced by the last 200 characters of final text, of which the audio is no longer in the
+ * buffer, unless `condition_on_previous` is 0. `segment` and `progress` are not called, `interrupted` is.
  *
  * @param out receives the live transcription; free it with clf_live_free() before the transcriber.
  * @param transcriber the options and the model; borrowed until the live transcription is freed.
  * @param options NULL for the defaults.
  * @return CLF_BAD_ARGUMENT for a NULL pointer, a step that is out of range, or options of the transcriber
- * that cannot be used for live audio: clips, batch_windows, prefix; otherwise the errors of
+ * that cannot be used for live audio: clips, batch_windows, prefix, timestamps 0; otherwise the errors of
  *         clf_transcriber_create_shared().
  */
 CLF_API clf_status clf_live_open(struct clf_live **out, struct clf_transcriber *transcriber,

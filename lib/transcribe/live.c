@@ -72,9 +72,10 @@ static clf_status check_options(const struct clf_transcribe_options *given,
     const char *useless = given->clip_count > 0      ? "clips"
                           : given->batch_windows > 0 ? "batch_windows"
                           : given->prefix != NULL    ? "prefix"
+                          : !given->timestamps       ? "timestamps 0"
                                                      : NULL;
     if (useless != NULL) {
-        return clf__fail(CLF_BAD_ARGUMENT, "%s: cannot be used for live audio; remove the option", useless);
+        return clf__fail(CLF_BAD_ARGUMENT, "%s: cannot be used for live audio; use the default", useless);
     }
     return clf__check_range("live step in seconds", options->step, 0.1, 10);
 }

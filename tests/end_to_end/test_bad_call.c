@@ -72,6 +72,7 @@ static void test_flags(void **state)
     refuse_call("transcribe -m x --follow -o out", "--output: has no effect with --follow");
     refuse_call("transcribe -m x --follow --format all", "--format all: cannot be combined with --follow");
     refuse_call("transcribe -m x --follow --clip 0,1", "--clip: has no effect with --follow");
+    refuse_call("transcribe -m x --follow --timestamps none", "--timestamps none: cannot be combined");
     refuse_call("transcribe -m x --follow --prefix a", "--prefix: has no effect with --follow");
     refuse_call("transcribe -m x --follow --batch-windows 2", "have no effect with --follow");
     refuse_call("transcribe -m x --follow --word-timestamps --format srt --max-line-width 40",

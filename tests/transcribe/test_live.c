@@ -193,13 +193,14 @@ static void test_failures(void **state)
     clf_live_free(live);
     clf_live_free(NULL);
     clf_transcriber_free(transcriber);
-    for (int i = 0; i < 3; i++) {
-        static const char *const names[] = {"clips", "batch_windows", "prefix"};
+    for (int i = 0; i < 4; i++) {
+        static const char *const names[] = {"clips", "batch_windows", "prefix", "timestamps 0"};
         rules = make_options();
         rules.clips = i == 0 ? clips : NULL;
         rules.clip_count = i == 0 ? 2 : 0;
         rules.batch_windows = i == 1;
         rules.prefix = i == 2 ? "bread" : NULL;
+        rules.timestamps = i != 3;
         assert_ok(clf_transcriber_create(&other, model, &rules));
         assert_fails(clf_live_open(&live, other, NULL), CLF_BAD_ARGUMENT, names[i]);
         clf_transcriber_free(other);

@@ -1,4 +1,5 @@
-/* LocalAgreement-2 with scripted hypotheses: which words are final, what the buffer keeps, and the events. */
+/* The buffer of a live transcription with scripted hypotheses: which words are final, what the buffer keeps,
+ * and the events. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,129 +12,6 @@
 #include "transcribe/live_buffer.h"
 
 enum { RATE = SOUNDS_RATE, ROOM = CLF__WINDOW_SAMPLES, MOST_TEXT = 1 << 16 };
-
-/* --- The agreement --- */
-
-/* Adds words of half a second that start at `start`, separated by spaces; "|" begins a segment. */
-static struct clf__live_words words_of(double start, const char *text)
-{
-    struct clf__live_words words = {0};
-    int begins = 1;
-    for (const char *at = text; *at != '\0';) {
-        int length = (int)strcspn(at, " ");
-        if (*at == '|') {
-            begins = 1;
-        } else {
-            struct clf_word word = {
-                .text = process_format(" %.*s", length, at), .start = start, .end = start + 0.5};
-            assert_ok(clf__live_words_add(&words, &word, begins));
-            start += 0.5;
-            begins = 0;
-        }
-        at += length + strspn(at + length, " ");
-    }
-    return words;
-}
-
-static const char *text_of(const struct clf__live_words *words)
-{
-    const char *text = "";
-    for (int i = 0; i < words->count; i++) {
-        text = process_format("%s%s", text, words->data[i].word.text);
-    }
-    return text;
-}
-
-static void add(struct clf__agreement *agreement, double start, const char *text)
-{
-    struct clf__live_words words = words_of(start, text);
-    assert_ok(clf__agreement_add(agreement, &words));
-    assert_int_equal(words.count, 0);
-    clf__live_words_free(&words);
-}
-
-/* The common prefix of two hypotheses is final and never changes. */
-static void test_agreement(void **state)
-{
-    (void)state;
-    struct clf__agreement agreement = {0};
-    add(&agreement, 0, "I have a dream");
-    assert_string_equal(text_of(&agreement.committed), "");
-    add(&agreement, 0, "I have the dream that");
-    assert_string_equal(text_of(&agreement.committed), " I have");
-    assert_string_equal(text_of(&agreement.unstable), " the dream that");
-    add(&agreement, 0, "We had the dream that one"); /* final words are kept, whatever replaces them */
-    assert_string_equal(text_of(&agreement.committed), " I have the dream that");
-    assert_string_equal(text_of(&agreement.unstable), " one");
-    add(&agreement, 0, "");
-    assert_string_equal(text_of(&agreement.committed), " I have the dream that");
-    assert_string_equal(text_of(&agreement.unstable), "");
-    add(&agreement, 2.5, "one day");
-    add(&agreement, 2.5, "one day this");
-    assert_string_equal(text_of(&agreement.committed), " I have the dream that one day");
-    assert_true(agreement.end == 3.5);
-    clf__agreement_free(&agreement);
-}
-
-/* Words that repeat the last final words are dropped, by their times or, near the end, by their texts. */
-static void test_repeated(void **state)
-{
-    (void)state;
-    struct clf__agreement agreement = {0};
-    add(&agreement, 0, "a b c d");
-    add(&agreement, 0, "a b c d");
-    assert_string_equal(text_of(&agreement.committed), " a b c d");
-    assert_ok(clf__agreement_pass(&agreement, 0.5));
-    assert_string_equal(text_of(&agreement.committed), " b c d");
-    assert_string_equal(text_of(&agreement.passed), " a");
-    add(&agreement, 1.95, "c d e f"); /* shifted by a second */
-    add(&agreement, 1.92, "d e f");   /* one word repeats */
-    assert_string_equal(text_of(&agreement.committed), " b c d e f");
-    assert_string_equal(text_of(&agreement.unstable), "");
-    add(&agreement, 9, "f g"); /* far from the last final word: a repetition in the recording */
-    add(&agreement, 9, "f g");
-    assert_string_equal(text_of(&agreement.committed), " b c d e f f g");
-    clf__agreement_free(&agreement);
-}
-
-/* A hypothesis may move the times of final words, and change their punctuation: the word after them is kept,
- * even if it begins before their end. */
-static void test_moved(void **state)
-{
-    (void)state;
-    struct clf__agreement agreement = {0};
-    add(&agreement, 0, "ask not what you");
-    add(&agreement, 0, "ask not");
-    assert_string_equal(text_of(&agreement.committed), " ask not");
-    add(&agreement, -0.3, "Ask not, what your country");
-    assert_string_equal(text_of(&agreement.unstable), " what your country");
-    add(&agreement, 0.8, "not what your country");
-    assert_string_equal(text_of(&agreement.committed), " ask not what your country");
-    add(&agreement, 1.6, "your country your country can");
-    assert_string_equal(text_of(&agreement.unstable), " your country can");
-    clf__agreement_free(&agreement);
-}
-
-/* The prompt has the last whole words of at most 200 characters whose audio was dropped. */
-static void test_prompt(void **state)
-{
-    (void)state;
-    struct clf__agreement agreement = {0};
-    char *prompt;
-    for (int i = 0; i < 30; i++) {
-        const char *word = i % 2 ? "über€uber" : "123456789"; /* ten characters with the space */
-        for (int k = 0; k < 2; k++) {
-            add(&agreement, i, word);
-        }
-        assert_ok(clf__agreement_pass(&agreement, i));
-        assert_ok(clf__agreement_prompt(&prompt, &agreement));
-        int words = i < 20 ? i : 20;
-        assert_int_equal(process_count(prompt, " "), words);
-        assert_int_equal(process_count(prompt, "€"), words / 2);
-        clf__free(prompt);
-    }
-    clf__agreement_free(&agreement);
-}
 
 /* --- The buffer, with a script of words --- */
 
@@ -160,38 +38,33 @@ static float *make_positions(int count)
     return samples;
 }
 
-static void add_word(struct clf_segment *segment, const char *text, double start, double end)
+static clf_status add_word(struct clf_transcript *transcript, const char *text, double start, double end)
 {
+    struct clf_segment *segment = &transcript->segments[transcript->count - 1];
     struct clf_word *words = segment->words;
-    assert_ok(clf__resize(&words, (size_t)segment->word_count + 1, sizeof *words));
+    CLF__TRY(clf__resize(&words, (size_t)segment->word_count + 1, sizeof *words));
     segment->words = words;
     words[segment->word_count] = (struct clf_word){.start = start, .end = end, .probability = 0.5};
-    assert_ok(clf__copy_string(&words[segment->word_count++].text, text));
+    CLF__TRY(clf__copy_string(&words[segment->word_count].text, text));
+    segment->word_count++;
+    return CLF_OK;
 }
 
-static struct clf_segment *add_segment(struct clf_transcript *transcript)
+static clf_status add_segment(struct clf_transcript *transcript)
 {
-    assert_ok(
-        clf__resize(&transcript->segments, (size_t)transcript->count + 1, sizeof *transcript->segments));
-    struct clf_segment *segment = &transcript->segments[transcript->count++];
-    *segment = (struct clf_segment){0};
-    return segment;
+    CLF__TRY(clf__resize(&transcript->segments, (size_t)transcript->count + 1, sizeof *transcript->segments));
+    transcript->segments[transcript->count++] = (struct clf_segment){0};
+    return CLF_OK;
 }
 
-/* Returns the words of the script in the samples; a word in the last 0.3 s is incomplete. */
-static clf_status play(struct clf_transcript **out, const struct clf__live_request *request, void *user)
+/* Adds the words of the script in the samples; a word in the last 0.3 s is incomplete. */
+static clf_status add_words(struct clf_transcript *transcript, const struct clf__live_request *request,
+                            struct script *script)
 {
-    struct script *script = user;
-    struct clf_segment *segment = NULL;
-    assert_ok(clf__allocate(out, 1, sizeof **out));
-    assert_ok(clf__copy_string(&(*out)->language, "pt"));
-    script->requests++;
-    script->calls_of_final += request->has_final;
-    script->most_count = request->count > script->most_count ? request->count : script->most_count;
-    snprintf(script->before, sizeof script->before, "%s", request->before);
+    CLF__TRY(clf__copy_string(&transcript->language, "pt"));
     if (script->counts_only) {
-        add_word(add_segment(*out), " hi", 0.1, 0.2);
-        return CLF_OK;
+        CLF__TRY(add_segment(transcript));
+        return add_word(transcript, " hi", 0.1, 0.2);
     }
     script->first = (int64_t)ldexpf(request->samples[0], 24);
     double from = (double)script->first / RATE, to = from + (double)request->count / RATE;
@@ -200,15 +73,31 @@ static clf_status play(struct clf_transcript **out, const struct clf__live_reque
         if (start < from - 1e-9 || end > to) {
             continue;
         }
-        if (segment == NULL || (script->segment_words > 0 && k % script->segment_words == 0)) {
-            segment = add_segment(*out);
+        if (transcript->count == 0 || (script->segment_words > 0 && k % script->segment_words == 0)) {
+            CLF__TRY(add_segment(transcript));
         }
         const char *mark = end > to - 0.3 ? "?" : script->never_agrees && script->requests % 2 ? "'" : "";
         char text[32];
         snprintf(text, sizeof text, " w%d%s", k, mark);
-        add_word(segment, text, start - from, end - from);
+        CLF__TRY(add_word(transcript, text, start - from, end - from));
     }
     return CLF_OK;
+}
+
+static clf_status play(struct clf_transcript **out, const struct clf__live_request *request, void *user)
+{
+    struct script *script = user;
+    script->requests++;
+    script->calls_of_final += request->has_final;
+    script->most_count = request->count > script->most_count ? request->count : script->most_count;
+    snprintf(script->before, sizeof script->before, "%s", request->before);
+    CLF__TRY(clf__allocate(out, 1, sizeof **out));
+    clf_status status = add_words(*out, request, script);
+    if (status != CLF_OK) {
+        clf_transcript_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 /* What the events contain. */
@@ -401,6 +290,34 @@ static void test_waiting(void **state)
     clf__live_buffer_free(&buffer);
 }
 
+/* Feeds samples until an allocation fails; returns the status. */
+static clf_status play_until_failure(struct clf__live_buffer *buffer, const float *samples, int count)
+{
+    CLF__TRY(clf__live_buffer_begin(buffer));
+    CLF__TRY(clf__live_buffer_feed(buffer, samples, (size_t)count, 0));
+    return clf__live_buffer_finish(buffer);
+}
+
+/* Any allocation may fail: the failure is reported, and nothing leaks. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    enum { COUNT = 33 * RATE };
+    const float *samples = make_positions(COUNT);
+    clf_status status = CLF_OUT_OF_MEMORY;
+    for (uint64_t n = 1; status != CLF_OK;
+         n = n * (support_small() ? 5 : 9) / (support_small() ? 4 : 8) + 1) {
+        struct script script = {.word_count = 75, .segment_words = SEGMENT};
+        struct clf__live_buffer buffer = {
+            .transcribe = play, .context = &script, .step = 3 * RATE, .emits_unstable = 1};
+        clf__memory_fail_at(n);
+        status = play_until_failure(&buffer, samples, COUNT);
+        clf__memory_fail_at(0);
+        assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
+        clf__live_buffer_free(&buffer);
+    }
+}
+
 /* --- Voice activity --- */
 
 static struct clf__live_buffer begin_speech(struct script *script)
@@ -513,15 +430,12 @@ static void test_speech_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_agreement, support_teardown),
-        cmocka_unit_test_teardown(test_repeated, support_teardown),
-        cmocka_unit_test_teardown(test_moved, support_teardown),
-        cmocka_unit_test_teardown(test_prompt, support_teardown),
         cmocka_unit_test_teardown(test_script, support_teardown),
         cmocka_unit_test_teardown(test_full, support_teardown),
         cmocka_unit_test_teardown(test_no_words, support_teardown),
         cmocka_unit_test_teardown(test_before, support_teardown),
         cmocka_unit_test_teardown(test_waiting, support_teardown),
+        cmocka_unit_test_teardown(test_no_memory, support_teardown),
         cmocka_unit_test_teardown(test_silence, support_teardown),
         cmocka_unit_test_teardown(test_speech, support_teardown),
         cmocka_unit_test_teardown(test_speech_stream, support_teardown),

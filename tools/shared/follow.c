@@ -35,6 +35,7 @@ int follow_check(const struct flags *flags)
          "format"},
         {is_laid_out, "--follow: prints a subtitle per segment; remove the flags that lay out subtitles"},
         {flags->clips != NULL, "--clip: has no effect with --follow; remove it"},
+        {flags->timestamps == 0, "--timestamps none: cannot be combined with --follow; remove it"},
         {flags->prefix != NULL, "--prefix: has no effect with --follow; remove it"},
         {flags->batch >= 0 || flags->batch_windows >= 0,
          "--batch and --batch-windows: have no effect with --follow; remove them"},
