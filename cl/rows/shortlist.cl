@@ -23,6 +23,42 @@ static inline int find_word(const __global int *ids, int listed, int start, int 
     return word < words ? word : -1;
 }
 
+/* The words at positions of shortlists:
+ *
+ *     positions[r][j] = ids[starts[r] + p],  p = positions[r][j]  for 0 <= p < counts[r];  else -1
+ *
+ * positions (R, C). CPU variant: one group processes all elements. GPU variant: one work-item per element.
+ *
+ * No macros. */
+#define WORDS_ARGUMENTS                                                                                                \
+    __global int *positions, int positions_offset, int positions_stride, const __global int *ids, int ids_offset,      \
+        const __global int *starts, int starts_offset, const __global int *counts, int counts_offset, int listed,      \
+        int rows, int columns
+
+static inline void name_position(__global int *position, const __global int *ids, int listed, int start, int count)
+{
+    int p = *position;
+    *position = p < 0 || p >= count ? -1 : find_word(ids, listed, start, count, p, 0x7fffffff);
+}
+
+CPU_KERNEL void shortlist_words_cpu(WORDS_ARGUMENTS)
+{
+    for (int i = 0; i < rows * columns; i++) {
+        int r = i / columns;
+        name_position(positions + positions_offset + (size_t)r * positions_stride + i % columns, ids + ids_offset, listed,
+                      starts[starts_offset + r], counts[counts_offset + r]);
+    }
+}
+
+GPU_KERNEL void shortlist_words_gpu(WORDS_ARGUMENTS)
+{
+    int i = (int)get_global_id(0), r = i / columns;
+    if (r < rows) {
+        name_position(positions + positions_offset + (size_t)r * positions_stride + i % columns, ids + ids_offset, listed,
+                      starts[starts_offset + r], counts[counts_offset + r]);
+    }
+}
+
 CPU_KERNEL void shortlist_logits_cpu(LOGITS_ARGUMENTS)
 {
     for (int r = (int)get_group_id(0); r < rows; r += (int)get_num_groups(0)) {

@@ -17,6 +17,7 @@ struct run {
     int pipelined;
     int most;                /* maximum number of sources that are admitted before a step; 0: no limit */
     int failing_step, stage; /* the persistent launch of this step fails after a stage; -1: none */
+    int shortlist;           /* words of each source's shortlist; 0: none */
     int dropping_step;       /* the session and the search drop this step and the one ahead; -1: none */
     /* Filled in: */
     int32_t ids[32][LENGTH];
@@ -26,6 +27,20 @@ struct run {
     int not_finite[32];
     int steps, rows, ahead, voids;
 };
+
+/* Each source has other words, so an id has another position in each shortlist. */
+static inline void set_shortlist(const struct run *run, struct clf__session *session, int slot, int source)
+{
+    int32_t ids[256];
+    int vocabulary = session->transformer->config.target_vocabulary;
+    if (run->shortlist == 0) {
+        return;
+    }
+    for (int i = 0; i < run->shortlist; i++) { /* ascending */
+        ids[i] = i < 4 ? i : 4 + (i - 4) * (vocabulary - 4) / (run->shortlist - 4 + source % 2);
+    }
+    assert_ok(clf__session_set_shortlist(session, slot, ids, run->shortlist - source % 3));
+}
 
 static inline void admit(struct run *run, struct clf__session *session, struct clf__search *search,
                          const struct clf__sequences *sources, const struct clf__search_options *options,
@@ -42,6 +57,7 @@ static inline void admit(struct run *run, struct clf__session *session, struct c
         }
         assert_ok(clf__session_encode(session, &one));
         assert_ok(clf__session_cache(session, &slot));
+        set_shortlist(run, session, slot, *next);
         assert_ok(clf__search_add(search, slot, options, (*next)++));
         count++;
     }
@@ -102,7 +118,7 @@ static inline clf_status run_step(struct run *run, struct clf__session *session,
     return CLF_OK;
 }
 
-static inline struct clf__session *create_session(struct clf__transformer *transformer,
+static inline struct clf__session *create_session(const struct run *run, struct clf__transformer *transformer,
                                                   const struct clf__sequences *sources,
                                                   const struct clf__search_limits *search)
 {
@@ -117,6 +133,7 @@ static inline struct clf__session *create_session(struct clf__transformer *trans
                                                .pipelined = search->ahead,
                                                .cache_rows = SLOTS * search->beams,
                                                .positions = LENGTH,
+                                               .shortlist_base = run->shortlist,
                                                .candidates = search->beams > 1 ? 2 * search->beams : 1,
                                                .banned = SLOTS * search->beams * search->banned};
     struct clf__session *session;
@@ -134,7 +151,7 @@ static inline void search_all(struct run *run, struct clf__transformer *transfor
     limits.ahead = run->pipelined;
     assert_true(sources->count <= 32);
     assert_ok(clf__search_create(&search, &limits));
-    struct clf__session *session = create_session(transformer, sources, &limits);
+    struct clf__session *session = create_session(run, transformer, sources, &limits);
     while (done < sources->count) {
         admit(run, session, search, sources, options, &next);
         assert_ok(run_step(run, session, search));

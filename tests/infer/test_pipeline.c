@@ -80,6 +80,34 @@ static void check_sources(struct clf__transformer *transformer, const struct clf
     }
 }
 
+/* Steps that choose from shortlists. */
+static void test_shortlists(void **state)
+{
+    (void)state;
+    FOR_EACH_VARIANT(device)
+    {
+        struct clf__transformer *transformer;
+        assert_ok(clf__transformer_load(&transformer, device, support_fixture("models/marian"),
+                                        CLF_PRECISION_FP32));
+        struct model_fixture fixture = model_fixture_load("marian", 0);
+        const struct clf__sequences sources = make_sources(&fixture.cases[0], 8);
+        for (int beams = 1; beams <= 3; beams += 2) {
+            struct clf__search_options options = options_for(transformer);
+            struct run whole = one_at_a_time, expected = one_at_a_time, found = in_pairs;
+            options.beams = options.n_best = beams;
+            expected.shortlist = found.shortlist = 12;
+            search_all(&whole, transformer, &sources, &options);
+            search_all(&expected, transformer, &sources, &options);
+            search_all(&found, transformer, &sources, &options);
+            assert_same(&found, &expected, sources.count);
+            assert_in_range(found.ahead, found.steps / 2, found.steps);
+            assert_true(memcmp(whole.ids, expected.ids, sizeof whole.ids) != 0);
+        }
+        clf__transformer_free(transformer);
+        support_free_all();
+    }
+}
+
 static void check_fixture(struct clf_device *device, const char *name, clf_precision precision)
 {
     char path[512];
@@ -228,7 +256,7 @@ static void test_failures(void **state)
     struct clf__search *search;
     limits.ahead = 1;
     assert_ok(clf__search_create(&search, &limits));
-    struct clf__session *session = create_session(transformer, &sources, &limits);
+    struct clf__session *session = create_session(&in_pairs, transformer, &sources, &limits);
     clf_status status = CLF_DEVICE;
     int failures = 0;
     for (uint64_t n = 1; status != CLF_OK; n++) {
@@ -324,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_same_results, support_teardown),
         cmocka_unit_test_teardown(test_pad_tokens, support_teardown),
+        cmocka_unit_test_teardown(test_shortlists, support_teardown),
         cmocka_unit_test_teardown(test_not_finite, support_teardown),
         cmocka_unit_test_teardown(test_order, support_teardown),
         cmocka_unit_test_teardown(test_failures, support_teardown),

@@ -93,11 +93,28 @@ static void test_out_of_range(void **state)
     }
 }
 
+static void test_words(void **state)
+{
+    (void)state;
+    static const int32_t ids[5] = {3, 8, 9, 12, 70}, first[3] = {0, 2, 4}, many[3] = {2, 3, 3},
+                         positions[12] = {0, 1, 2, -1, 2, 0, 1, 3, 0, 1, 2, INT32_MAX},
+                         words[12] = {3, 8, -1, -1, 70, 9, 12, -1, 70, -1, -1, -1};
+    FOR_EACH_VARIANT(device)
+    {
+        struct clf__tensor in = support_tensor(device, CLF__I32, 3, 4, positions);
+        assert_ok(clf__shortlist_words(in, support_tensor(device, CLF__I32, 1, 5, ids),
+                                       support_tensor(device, CLF__I32, 1, 3, first),
+                                       support_tensor(device, CLF__I32, 1, 3, many)));
+        assert_memory_equal(support_read_integers(in), words, sizeof words);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_widths, support_teardown),
         cmocka_unit_test_teardown(test_out_of_range, support_teardown),
+        cmocka_unit_test_teardown(test_words, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

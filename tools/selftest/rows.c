@@ -346,7 +346,7 @@ static void next_beams(struct trial *trial)
     trial_compare_ids(trial, next.positions, (const int32_t[BEAMS]){0, 0, 9});
 }
 
-/* Checks the logits of two rows with different words. */
+/* Checks the logits of two rows with different words, and the words at positions. */
 static void shortlist(struct trial *trial)
 {
     enum { V = 75, LISTED = 9, R = 2, C = 6 };
@@ -372,6 +372,12 @@ static void shortlist(struct trial *trial)
         trial_compare(trial, y, expected);
         trial_release(trial);
     }
+    static const int32_t positions[2 * R] = {2, C, 5, -1}, words[2 * R] = {17, -1, 74, -1};
+    struct clf__tensor found = trial_tensor(trial, CLF__I32, R, 2, positions);
+    RUN(trial, clf__shortlist_words(found, trial_tensor(trial, CLF__I32, 1, LISTED, ids),
+                                    trial_tensor(trial, CLF__I32, 1, R, starts),
+                                    trial_tensor(trial, CLF__I32, 1, R, counts)));
+    trial_compare_ids(trial, found, words);
 }
 
 /* Checks frames of noise, and the same frames scaled. */

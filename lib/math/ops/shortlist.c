@@ -33,3 +33,26 @@ clf_status clf__shortlist_logits(struct clf__tensor logits, struct clf__tensor x
     };
     return clf__launch(device, &launch);
 }
+
+clf_status clf__shortlist_words(struct clf__tensor positions, struct clf__tensor ids,
+                                struct clf__tensor starts, struct clf__tensor counts)
+{
+    assert(starts.columns >= positions.rows && counts.columns >= positions.rows);
+    if (positions.rows == 0 || positions.columns == 0) {
+        return CLF_OK;
+    }
+    struct clf_device *device = clf__buffer_device(positions.buffer);
+    const struct clf__argument arguments[] = {
+        CLF__OPERAND(positions), CLF__VECTOR(ids),         CLF__VECTOR(starts),         CLF__VECTOR(counts),
+        CLF__INT(ids.columns),   CLF__INT(positions.rows), CLF__INT(positions.columns),
+    };
+    size_t elements = (size_t)positions.rows * (size_t)positions.columns;
+    const struct clf__launch launch = {
+        .program = "shortlist",
+        .cpu = CLF__GRID("shortlist_words_cpu", 1),
+        .gpu = CLF__GRID("shortlist_words_gpu", (elements + CLF__GROUP - 1) / CLF__GROUP),
+        CLF__ARGUMENTS(arguments),
+        .cost = {.bytes = 12.0 * (double)elements},
+    };
+    return clf__launch(device, &launch);
+}

@@ -176,7 +176,7 @@ static const float *copy_results(void *target, const float *source, int count)
     return source + count;
 }
 
-void clf__session_copy_results(const struct clf__session *session, struct clf__step *step, const float *host)
+void clf__session_copy_results(struct clf__step *step, const float *host)
 {
     int rows = step->rows, k = step->candidates;
     host = copy_results(step->values, host, rows * k);
@@ -189,7 +189,4 @@ void clf__session_copy_results(const struct clf__session *session, struct clf__s
     host = copy_results(step->draw_ids, host, step->draw_count * step->ranges_each);
     host = copy_results(step->draw_logits, host, step->draw_count * step->ranges_each);
     copy_results(step->pick_values, host, rows * step->picks_each);
-    if (session->shortlists.weight.buffer != NULL) {
-        clf__shortlists_name(session, step);
-    }
 }

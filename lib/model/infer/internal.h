@@ -151,7 +151,7 @@ clf_status clf__session_pick_logits(const struct clf__step_results *results, con
                                     const struct clf__step_views *views, struct clf__tensor logits,
                                     int first_row);
 /* Copies results to the step. */
-void clf__session_copy_results(const struct clf__session *session, struct clf__step *step, const float *host);
+void clf__session_copy_results(struct clf__step *step, const float *host);
 
 /* shortlists.c: reserve memory; fill in the constant tables. */
 clf_status clf__shortlists_reserve(struct clf__session *session);
@@ -162,14 +162,12 @@ int64_t clf__shortlists_upload(const struct clf__session_limits *limits);
 
 void clf__shortlists_take_rows(struct clf__shortlisted_rows *rows, struct clf__session *session,
                                const struct clf__step *step);
-/* clf__projection_top_k() for shortlists. ids are positions in the shortlists until clf__shortlists_name()
- * converts them. */
+/* clf__projection_top_k() for shortlists. */
 clf_status clf__shortlists_top_k(const struct clf__step_results *results, const struct clf__session *session,
                                  const struct clf__step_views *views,
                                  const struct clf__projection *projection, struct clf__step *step);
 /* Returns the position of an id in the shortlist of a slot, or -1. */
 int clf__shortlists_find(const struct clf__session *session, int slot, int32_t id);
-void clf__shortlists_name(const struct clf__session *session, struct clf__step *step);
 
 /* Where to store attention maps: layer i at self + i * self_stride and cross + i * cross_stride. */
 struct clf__decoder_maps {

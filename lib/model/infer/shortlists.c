@@ -196,18 +196,5 @@ clf_status clf__shortlists_top_k(const struct clf__step_results *results, const 
             clf__tensor_rows(results->statistics, first, count), logits, rows->banned,
             clf__tensor_columns(rows->banned_offsets, first, count + 1), step->both_statistics));
     }
-    return CLF_OK;
-}
-
-void clf__shortlists_name(const struct clf__session *session, struct clf__step *step)
-{
-    const struct clf__shortlists *shortlists = &session->shortlists;
-    for (int r = 0; r < step->rows; r++) {
-        int slot = step->slots[r];
-        const int32_t *words = shortlists->host_ids + place_of(session, slot);
-        for (int i = 0; i < step->candidates; i++) {
-            int32_t *id = &step->ids[r * step->candidates + i];
-            *id = *id >= 0 && *id < shortlists->counts[slot] ? words[*id] : -1;
-        }
-    }
+    return clf__shortlist_words(results->ids, shortlists->ids, rows->starts, rows->counts);
 }

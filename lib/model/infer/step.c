@@ -409,7 +409,7 @@ static clf_status finish(struct clf__session *session, struct clf__step *step, i
         drop(session);
         return CLF_OK;
     }
-    clf__session_copy_results(session, step, host + CLF__STEP_HEADER);
+    clf__session_copy_results(step, host + CLF__STEP_HEADER);
     struct clf__tensor looks = looks_of(session, step, queued->views.cross.max_keys);
     step->attention_columns = looks.columns;
     CLF__TRY(looks.buffer != NULL ? clf__tensor_read(looks, step->attention) : CLF_OK);
@@ -434,11 +434,10 @@ clf_status clf__session_enqueue(struct clf__session *session, struct clf__step *
 
 int clf__session_can_enqueue(const struct clf__session *session)
 {
-    /* A step that proves launches is repeated. Shortlists have other ids than the vocabulary. */
+    /* A step that proves launches is repeated. */
     struct clf_device *device = session->transformer->device;
     CLF__LOCK_DEVICE(device);
     return session->limits.pipelined && session->queued_count == 1 &&
-           session->shortlists.weight.buffer == NULL &&
            (session->queued[0].waiting == CLF__WAITING_NONE ||
             *kind_of(session, session->queued[0].waiting).proofs >= CLF__PERSISTENT_PROOFS);
 }
