@@ -55,6 +55,21 @@ clf_status clf__container_add(struct clf__container *container, struct clf__arch
     return CLF_OK;
 }
 
+clf_status clf__container_check(const struct clf_document *document)
+{
+    const struct clf__container *container = document->state;
+    const struct clf__container_part *part = container->parts;
+    struct clf__output out = {.bytes = NULL};
+    if (container->count == 0) {
+        return CLF_OK;
+    }
+    const struct clf__archive_change change = {part->name, container->text.bytes + part->start,
+                                               part->end - part->start};
+    clf_status status = clf__archive_rewrite(&out, document->bytes, document->size, &change, 1);
+    clf__free(out.bytes);
+    return status;
+}
+
 struct clf__xml_tokens clf__container_begin(const struct clf__container *container, int part)
 {
     const struct clf__container_part *found = &container->parts[part];
