@@ -155,7 +155,7 @@ CLF_API clf_status clf_document_translate(struct clf_document *document, struct 
  * @param out receives the bytes, followed by a NUL; free them with clf_string_free().
  * @param size receives the number of bytes.
  * @param document the document; this call replaces its warnings.
- * @return CLF_OUT_OF_MEMORY.
+ * @return CLF_OUT_OF_MEMORY; CLF_FORMAT for a zip archive with damage that clf_document_open() does not find.
  */
 CLF_API clf_status clf_document_write(char **out, size_t *size, struct clf_document *document);
 
