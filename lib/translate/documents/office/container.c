@@ -126,6 +126,11 @@ clf_status clf__container_write(struct clf__output *out, struct clf_document *do
     }
     clf__free(changes.items);
     clf__free(changes.text.bytes);
+    if (status == CLF_OK && container->divided > 0) {
+        status = clf__document_warn(document,
+                                    "%d text%s not translated, because a run also contains a part of a field",
+                                    container->divided, container->divided == 1 ? "" : "s");
+    }
     return status == CLF_OK ? clf__xml_warn_skipped(document, container->skipped) : status;
 }
 

@@ -19,6 +19,8 @@ struct clf__container {
     struct clf__container_part *parts; /* (count) */
     int count, capacity;
     int skipped; /* texts with too many marks */
+    int divided; /* texts that are not translated because a run is divided, for example by a part of a field
+                  */
     void *more;  /* private to the format; freed with clf__free() */
 };
 
