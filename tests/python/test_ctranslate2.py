@@ -126,6 +126,31 @@ def test_scores(model):
     assert sum(again.log_probs) == pytest.approx(best.scores[0], abs=1e-3)
 
 
+def test_files_of_lines(model, tmp_path):
+    """The lines and counts are those of CTranslate2 4.8.5."""
+    source, target, output = (str(tmp_path / name) for name in "sto")
+    (tmp_path / "s").write_text("a1 a2 a3\n\na4\n")
+    (tmp_path / "t").write_text("b1 b2\nb3\nb5 b6 b7\n")
+    stats = model.score_file(source, target, output)
+    assert (tmp_path / "o").read_text() == "-3.71387 ||| b1 b2 </s>\n0 ||| b3 </s>\n-4.3947 ||| b5 b6 b7 </s>\n"
+    assert (stats.num_tokens, stats.num_examples) == (9, 3)
+    model.score_file(source, target, output, with_tokens_score=True, offset=1)
+    assert (tmp_path / "o").read_text().splitlines()[::2] == [
+        "-4.68621 ||| b2 </s> ||| -4.04766 -5.32476", "-4.33829 ||| b6 b7 </s> ||| -6.78989 -2.70619 -3.51878"]
+    assert model.translate_file(source, output, max_decoding_length=4).num_examples == 3
+
+
+def test_probable_alternatives(model):
+    """The alternatives of CTranslate2 4.8.5 for [a1, a2]; it crashes where none is probable enough."""
+    options = {"return_alternatives": True, "num_hypotheses": 6, "max_decoding_length": 4, "beam_size": 1, "return_scores": True}
+    for least, firsts in ((0, ["b1", "b19", "b20", "b30", "b13", "b7"]), (0.05, ["b1", "b19", "b20", "b30"]), (0.1, ["b1"]), (0.9, ["b1"])):
+        found = model.translate_batch([["a1", "a2"]], min_alternative_expansion_prob=least, **options)[0]
+        assert [one[0] for one in found.hypotheses] == firsts
+        assert found.scores == pytest.approx([-3.235, -4.092, -3.966, -4.318, -4.37, -4.659][: len(firsts)], abs=1e-3)
+    found = model.translate_batch([["a1", "a2"]], [["b1"]], min_alternative_expansion_prob=0.05, **options)[0]
+    assert [one[1] for one in found.hypotheses] == ["b17", "b7", "b19", "b24"]
+
+
 @pytest.mark.parametrize("kind, options", [
     (ValueError, {"beam_size": 0}), (ValueError, {"num_hypotheses": 5}), (ValueError, {"patience": 0}),
     (ValueError, {"sampling_topp": 2, "beam_size": 1}), (ValueError, {"min_decoding_length": 9, "max_decoding_length": 3}),

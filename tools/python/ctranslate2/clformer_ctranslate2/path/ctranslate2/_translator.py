@@ -114,7 +114,6 @@ class Translator(Model):
             raise ValueError(f"batch_type: must be examples or tokens, not {batch_type!r}")
         whole(max_batch_size, "max_batch_size", 0)
         refuse("prefix_bias_beta", prefix_bias_beta, 0, "use target_prefix, which is forced")
-        refuse("min_alternative_expansion_prob", min_alternative_expansion_prob, 0, "use return_alternatives alone")
         if callback is not None:
             if beam_size != 1:
                 raise ValueError(f"callback: requires beam_size 1, not {beam_size}")
@@ -134,7 +133,8 @@ class Translator(Model):
             options["end_tokens"] = ends
         request = _Request(options, whole(max_input_length, "max_input_length", 0), num_hypotheses,
                            real(length_penalty, "length_penalty"), bool(return_scores), bool(return_end_token),
-                           bool(return_attention), bool(return_logits_vocab), callback)
+                           bool(return_attention), bool(return_logits_vocab), callback,
+                           real(min_alternative_expansion_prob, "min_alternative_expansion_prob") if return_alternatives else 0)
         if asynchronous:
             return _results.run(lambda: self._translate(sources, prefixes, request), len(sources), AsyncTranslationResult)
         return self._translate(sources, prefixes, request)
@@ -198,15 +198,17 @@ class Translator(Model):
             generated = self._step_hook(request, chosen) if request.callback is not None else None
             found = loaded._submit(texts, request.options, begins, generated=generated,
                                    wants_logits=request.wants_logits and generated is not None).wait() if texts else []
-            for i, text, translation in zip(chosen, texts, found):
+            for i, text, prefix, translation in zip(chosen, texts, begins or [""] * len(texts), found):
                 if translation.problem is not None:
                     raise RuntimeError(f"source {i}: {translation.problem}") from translation.problem
-                results[i] = self._result(loaded, text, translation, request)
+                results[i] = self._result(loaded, text, prefix, translation, request)
         return results
 
-    def _result(self, loaded, text, translation, request):
+    def _result(self, loaded, text, prefix, translation, request):
         ends = request.options.get("end_tokens", (self._config.get("eos_token", "</s>"),))
         hypotheses = list(translation.hypotheses)
+        if request.least_probability > 0:
+            hypotheses = self._expanded(loaded, text, prefix, hypotheses, request)
         if request.options.get("sample"):
             scores = self._sample_scores(loaded, text, hypotheses, request)
             order = sorted(range(len(scores)), key=lambda k: -scores[k])
@@ -265,21 +267,35 @@ class Translator(Model):
     def _logits(self, loaded, text, hypotheses, options):
         """Returns for each hypothesis the logits (V) of its steps: the hypotheses are generated again as target
         prefixes."""
-        found = [[] for _ in hypotheses]
+        prefixes = [self._join(one.tokens[:-1]) for one in hypotheses]  # the last token has no step after it
+        return self._steps(loaded, text, prefixes, [len(one.ids) for one in hypotheses], options)
+
+    @staticmethod
+    def _steps(loaded, text, prefixes, counts, options):
+        """Returns for each prefix the logits (V) of the first steps, as many as its count."""
+        found = [[] for _ in prefixes]
         left_out = ("alternatives", "replace_unknown", "sample", "top_k", "top_p", "seed", "temperature", "coverage_penalty")
         options = {name: value for name, value in options.items() if name not in left_out}
         options.update(beam=1, n_best=1)
 
         def generated(token):
             found[token.line].append(token.logits)
-            return len(found[token.line]) == len(hypotheses[token.line].ids)
+            return len(found[token.line]) == counts[token.line]
 
-        prefixes = [self._join(one.tokens[:-1]) for one in hypotheses]  # the last token has no step after it
-        job = loaded._submit([text] * len(hypotheses), options, prefixes, generated=generated, wants_logits=True)
+        job = loaded._submit([text] * len(prefixes), options, prefixes, generated=generated, wants_logits=True)
         problem = next((one.problem for one in job.wait() if one.problem is not None), None)
         if problem is not None:
             raise RuntimeError(str(problem)) from problem
         return found
+
+    def _expanded(self, loaded, text, prefix, hypotheses, request):
+        """Returns the alternatives whose first token is probable enough, or else the first one."""
+        count = len(prefix.split())
+        logits = self._steps(loaded, text, [prefix], [count + 1], request.options)[0][count].astype(numpy.float64)
+        probabilities = numpy.exp(logits - logits.max())
+        probabilities /= probabilities.sum()
+        kept = [one for one in hypotheses if probabilities[one.ids[count]] >= request.least_probability]
+        return kept or hypotheses[:1]
 
     def generate_tokens(self, source, target_prefix=None, *, max_decoding_length=256, min_decoding_length=1, sampling_topk=1,
                         sampling_topp=1, sampling_temperature=1, return_log_prob=False, repetition_penalty=1,
@@ -390,12 +406,33 @@ class Translator(Model):
                 lines += 1
         return ExecutionStats(tokens, lines, 1000 * (time.monotonic() - start))
 
+    def score_file(self, source_path, target_path, output_path, *, max_batch_size=32, read_batch_size=0, batch_type="examples",
+                   max_input_length=1024, offset=0, with_tokens_score=False, source_tokenize_fn=None, target_tokenize_fn=None,
+                   target_detokenize_fn=None):
+        """Scores two files of lines; writes "score ||| text", and with `with_tokens_score` the scores of the tokens."""
+        split, split_target = source_tokenize_fn or str.split, target_tokenize_fn or str.split
+        join, start, tokens, lines = target_detokenize_fn or " ".join, time.monotonic(), 0, 0
+        with open(string(source_path, "source_path"), encoding="utf-8") as source, \
+                open(string(target_path, "target_path"), encoding="utf-8") as target, \
+                open(string(output_path, "output_path"), "w", encoding="utf-8") as output:
+            found = self.score_iterable((split(line.rstrip("\n")) for line in source),
+                                        (split_target(line.rstrip("\n")) for line in target), max_batch_size, batch_type,
+                                        max_input_length=max_input_length, offset=offset)
+            for result in found:
+                values = result.log_probs
+                mean = sum(values) / max(len(values), 1)
+                each = " ||| " + " ".join(f"{value:g}" for value in values) if with_tokens_score else ""
+                output.write(f"{mean:g} ||| {join(result.tokens)}{each}\n")
+                tokens += len(values)
+                lines += 1
+        return ExecutionStats(tokens, lines, 1000 * (time.monotonic() - start))
+
 
 class _Request:
     """What a call of translate_batch() asks for."""
 
     def __init__(self, options, most_input, count, length_penalty, wants_scores, wants_end, wants_attention, wants_logits,
-                 callback):
+                 callback, least_probability):
         self.options = options
         self.most_input = most_input
         self.count = count
@@ -405,3 +442,4 @@ class _Request:
         self.wants_attention = wants_attention
         self.wants_logits = wants_logits
         self.callback = callback
+        self.least_probability = least_probability
