@@ -224,7 +224,7 @@ static const char *model_flag(void)
 /* Begins a transcription that takes far longer than the test; returns the connection. */
 static int begin_long(int port, const char *stream)
 {
-    struct http_form form = form_of_sound(support_small() ? 300 : 900);
+    struct http_form form = form_of_sound(900);
     http_form_field(&form, "stream", stream);
     form = http_form_request(&form, TRANSCRIPTIONS);
     int client = http_connect(port);
@@ -289,15 +289,19 @@ static void test_busy(void **state)
     }
 }
 
-/* Returns how many recordings wait for their turn. */
-static int count_waiting(int port)
+/* Waits until this many recordings are "running" or "waiting" for their turn. */
+static void await_recordings(int port, const char *state, int wanted)
 {
-    int count = -1;
-    http_request(&last, port, "GET /metrics", "", "");
-    const char *line = strstr(last.body, "\nclformer_recordings_waiting{model=\"tiny\"} ");
-    assert_non_null(line);
-    assert_int_equal(sscanf(strchr(line, ' '), "%d", &count), 1);
-    return count;
+    for (int count = -1; count < wanted;) {
+        http_request(&last, port, "GET /metrics", "", "");
+        const char *line =
+            strstr(last.body, process_format("\nclformer_recordings_%s{model=\"tiny\"} ", state));
+        assert_non_null(line);
+        assert_int_equal(sscanf(strchr(line, ' '), "%d", &count), 1);
+        for (int i = 0; i < 10 && count < wanted; i++) {
+            http_pause();
+        }
+    }
 }
 
 /* With a full queue, each API gives the answer that makes its clients retry; whisper-asr-webservice, whose
@@ -308,17 +312,18 @@ static void test_full_queue(void **state)
     int clients[RUNNING + WAITING];
     (void)state;
     struct http_server server = http_start(process_format("%s --metrics --grace 0", model_flag()));
-    struct http_form form = form_of_sound(0.1), raw = {.bytes = NULL};
-    struct http_form request = http_form_request(&form, TRANSCRIPTIONS);
+    struct http_form form = form_of_sound(0.1), slow = form_of_sound(300), raw = {.bytes = NULL};
+    struct http_form request = http_form_request(&form, TRANSCRIPTIONS),
+                     slow_request = http_form_request(&slow, TRANSCRIPTIONS);
     for (int i = 0; i < RUNNING + WAITING; i++) {
-        clients[i] = i < RUNNING ? begin_long(server.port, "false") : http_connect(server.port);
-        if (i >= RUNNING) {
-            http_send(clients[i], request.bytes, request.size);
+        if (i == RUNNING) {
+            await_recordings(server.port, "running", RUNNING);
         }
+        const struct http_form *sent = i < RUNNING ? &slow_request : &request;
+        clients[i] = http_connect(server.port);
+        http_send(clients[i], sent->bytes, sent->size);
     }
-    while (count_waiting(server.port) < WAITING) {
-        http_pause();
-    }
+    await_recordings(server.port, "waiting", WAITING);
     http_form_post(&last, server.port, TRANSCRIPTIONS, &form);
     assert_int_equal(last.status, 429);
     assert_non_null(strstr(last.body, "\"code\":\"rate_limit_exceeded\""));
@@ -330,9 +335,7 @@ static void test_full_queue(void **state)
     request = http_form_request(&raw, "/asr?encode=false");
     int asr = http_connect(server.port);
     http_send(asr, request.bytes, request.size);
-    while (count_waiting(server.port) < WAITING + 1) {
-        http_pause();
-    }
+    await_recordings(server.port, "waiting", WAITING + 1);
     struct pollfd answer = {.fd = asr, .events = POLLIN};
     assert_int_equal(poll(&answer, 1, 0), 0);
     assert_int_equal(http_stop(&server, SIGTERM), 0);
