@@ -1,6 +1,6 @@
-/* Work for a GPU is enqueued in portions: the host waits about once per second of work, and a projection's
- * launch covers at most the rows of 0.3 s. The function below replaces a function of the OpenCL loader and
- * counts. */
+/* Work for a GPU is enqueued in portions: the host waits about once per second of work, and launches of
+ * projections and GEMMs cover at most the rows of 0.3 s. The function below replaces a function of the OpenCL
+ * loader and counts. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
@@ -146,12 +146,70 @@ static void test_projection_is_split(void **state)
     clf_device_close(device);
 }
 
+enum { MANY_ROWS = 300 };
+
+static void multiply(struct clf_device *device, enum clf__precision precision, float *y)
+{
+    float weights[OUTPUTS * INPUTS], *x = support_array(MANY_ROWS * INPUTS, sizeof *x);
+    struct support_random random = {9};
+    for (int i = 0; i < OUTPUTS * INPUTS; i++) {
+        weights[i] = support_uniform(&random);
+    }
+    for (int i = 0; i < MANY_ROWS * INPUTS; i++) {
+        x[i] = support_uniform(&random);
+    }
+    const struct clf__weight_part part = {weights, OUTPUTS};
+    const struct clf__weight_source source = {
+        .parts = &part, .part_count = 1, .inputs = INPUTS, .precision = precision, .what = "a test's weight"};
+    struct clf__weight *weight;
+    struct clf__tensor in = support_tensor(device, CLF__F32, MANY_ROWS, INPUTS, x),
+                       out = support_tensor(device, CLF__F32, MANY_ROWS, OUTPUTS, NULL),
+                       added = support_tensor(device, CLF__F32, MANY_ROWS, OUTPUTS,
+                                              support_array(MANY_ROWS * OUTPUTS, 4));
+    struct clf__epilogue epilogue = CLF__EPILOGUE_NONE;
+    epilogue.residual = (struct clf__matrix){.buffer = added.buffer, .stride = OUTPUTS};
+    assert_ok(clf__weight_create(&weight, device, &source));
+    assert_ok(clf__gemm_weight((struct clf__matrix){.buffer = out.buffer, .stride = OUTPUTS},
+                               (struct clf__matrix){.buffer = in.buffer, .stride = INPUTS}, MANY_ROWS, weight,
+                               &epilogue));
+    memcpy(y, support_read(out), MANY_ROWS * OUTPUTS * sizeof *y);
+    clf__weight_free(weight);
+}
+
+/* With few operations per launch, a GEMM takes several launches, and its bits stay the same. */
+static void test_gemm_is_split(void **state)
+{
+    (void)state;
+    /* 128 rows at a time; 32 and 5, until a second of work is enqueued, when the rate is measured. */
+    static const double rows[] = {130.0, 40.0, 5.0};
+    static const int least[] = {3, 5, 5};
+    static float whole[MANY_ROWS * OUTPUTS], split[MANY_ROWS * OUTPUTS];
+    for (int precision = CLF__PRECISION_FP32; precision <= CLF__PRECISION_INT8; precision += 3) {
+        struct clf_device *device = open_device(CLF_VARIANT_GPU, 0);
+        multiply(device, (enum clf__precision)precision, whole);
+        int64_t once = support_launches(device, NULL);
+        for (int i = 0; i < 3; i++) {
+            device->caps.is_paced = 1;
+            device->pace.rate = (rows[i] + 0.5) * 2 * INPUTS * OUTPUTS / 0.3;
+            assert_ok(clf_device_profile_reset(device));
+            multiply(device, (enum clf__precision)precision, split);
+            int64_t launches = support_launches(device, NULL) - once + 1;
+            assert_in_range(launches, least[i], 2 * MANY_ROWS); /* int8 also converts x */
+            assert_true(i > 0 || precision != CLF__PRECISION_FP32 || launches == least[i]);
+            assert_memory_equal(split, whole, sizeof whole);
+        }
+        support_free_all();
+        clf_device_close(device);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_waits, support_teardown),
         cmocka_unit_test_teardown(test_rates, support_teardown),
         cmocka_unit_test_teardown(test_projection_is_split, support_teardown),
+        cmocka_unit_test_teardown(test_gemm_is_split, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
