@@ -143,8 +143,9 @@ CLF_API clf_status clf_document_set(struct clf_document *document, int index, co
                                     const struct clf_alignment_link *links, int link_count);
 
 /**
- * Translates all segments sentence by sentence and sets their translations; segments with marks are
- * translated with an alignment. A segment that cannot be translated keeps its text.
+ * Translates all segments, except those that clf_document_recall() has set, sentence by sentence and sets
+ * their translations; segments with marks are translated with an alignment. A segment that cannot be
+ * translated keeps its text.
  *
  * @param document the document.
  * @param engine borrowed for the call; its model translates text.

@@ -190,6 +190,27 @@ static void test_hostile(void **state)
     }
 }
 
+/* Text for which cmark-gfm needs quadratic time is refused. */
+static void test_slow(void **state)
+{
+    (void)state;
+    enum { COUNT = 30000 };
+    static const char *const patterns[] = {"a\n-|-\n", "> |\n> |-\n", "![[]()"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        struct clf_document *document;
+        char *bytes = support_array(COUNT * 16, 1);
+        size_t size = strlen(patterns[i]);
+        for (size_t k = 0; k < COUNT; k++) {
+            memcpy(bytes + k * size, patterns[i], size);
+        }
+        struct clf_document_options options;
+        clf_document_options_init(&options);
+        options.name = "a.md";
+        assert_fails(clf_document_open(&document, bytes, strlen(bytes), &options), CLF_UNSUPPORTED,
+                     "a paragraph has too many links or rows of tables; divide it");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +219,7 @@ int main(void)
         cmocka_unit_test_teardown(test_escapes, support_teardown),
         cmocka_unit_test_teardown(test_spaces, support_teardown),
         cmocka_unit_test_teardown(test_hostile, support_teardown),
+        cmocka_unit_test_teardown(test_slow, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,12 +265,51 @@ static clf_status read_tree(struct reader *reader, cmark_node *root)
     return status;
 }
 
+/* Returns whether a line can be the second line of a table, after the markers of its blocks. */
+static int is_delimiter_row(const char *bytes, const struct clf__text_line *line)
+{
+    int has_column = 0, has_dash = 0;
+    for (size_t at = line->end; at > line->start && strchr("|:- \t", bytes[at - 1]) != NULL; at--) {
+        has_column |= bytes[at - 1] == '|' || bytes[at - 1] == ':';
+        has_dash |= bytes[at - 1] == '-';
+    }
+    return has_column && has_dash;
+}
+
+/* Fails if the paragraphs would take cmark-gfm 0.29 a time that grows with the square of their size: it reads
+ * a paragraph again at each line that can be the second line of a table, and looks for the start of each
+ * link. */
+static clf_status check_time(const struct reader *reader)
+{
+    static const double most = 1e8; /* bytes; a second or two */
+    double rows = 0, bytes = 0, brackets = 0, cost = 0;
+    for (int i = 0; i < reader->line_count; i++) {
+        const struct clf__text_line *line = &reader->lines[i];
+        if (line->start == line->end) {
+            cost += rows * bytes + brackets * brackets / 16;
+            rows = bytes = brackets = 0;
+        }
+        bytes += (double)(line->next - line->start);
+        rows += is_delimiter_row(reader->bytes, line);
+        for (size_t at = line->start; at < line->end; at++) {
+            brackets += reader->bytes[at] == '[';
+        }
+        if (cost + rows * bytes + brackets * brackets / 16 > most) {
+            return clf__fail(CLF_UNSUPPORTED,
+                             "line %d: a paragraph has too many links or rows of tables; divide it",
+                             line->number);
+        }
+    }
+    return CLF_OK;
+}
+
 static clf_status read_all(struct reader *reader)
 {
     struct clf_document *document = reader->document;
     const struct clf__text_line line = skip_front_matter(document->bytes, document->size);
     cmark_node *root;
     CLF__TRY(read_lines(reader, line));
+    CLF__TRY(check_time(reader));
     CLF__TRY(clf__markdown_parse(&root, document->bytes + line.next, document->size - line.next));
     clf_status status = read_tree(reader, root);
     cmark_node_free(root);
