@@ -1,8 +1,9 @@
-"""The example for many machines: Dask on two local workers gives the results of one process."""
+"""The examples for many machines: Ray Data and Dask on two local workers give the results of one process."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,19 @@ LINES = 10_000
 @pytest.fixture(scope="module")
 def packages():
     """Returns the environment of a process that has the packages of the examples."""
-    return {**os.environ, "PYTHONPATH": str(install_packages("cluster"))}
+    return {**os.environ, "PYTHONPATH": str(install_packages("cluster")), "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled",
+            "RAY_raylet_start_wait_time_s": "600", "RAY_worker_register_timeout_seconds": "600"}
+
+
+@pytest.fixture(scope="module")
+def ray_cluster(packages):
+    """Returns the environment of a process that uses a Ray cluster of this machine."""
+    words = [sys.executable, Path(__file__).parent / "programs/ray_cluster.py"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=packages) as process:
+        address = process.stdout.readline().strip()
+        assert address, "the Ray cluster did not start"
+        yield {**packages, "RAY_ADDRESS": address}
+        process.stdin.close()
 
 
 def run(code, environment, *arguments):
@@ -51,10 +64,19 @@ def expected(packages, tmp_path_factory):
         return path, [str(x) for x in translator.translate_batch(lines)]
 
 
+def check(example, environment, expected, folder):
+    path, translations = expected
+    device = clformer.devices()[0].index
+    run([ROOT / "tools/python/examples/cluster" / example], environment, MODEL, path, folder, device, device)
+    found = run(["-c", READ], environment, folder).splitlines()
+    assert len(found) == LINES and found == translations
+
+
 @long_test
 def test_dask(expected, packages, tmp_path):
-    path, translations = expected
-    device = clformer.devices()[0]
-    run([ROOT / "tools/python/examples/cluster/dask_dataframe.py"], packages, MODEL, path, tmp_path / "out", device.index, device.index)
-    found = run(["-c", READ], packages, tmp_path / "out").splitlines()
-    assert len(found) == LINES and found == translations
+    check("dask_dataframe.py", packages, expected, tmp_path / "out")
+
+
+@long_test
+def test_ray(expected, ray_cluster, tmp_path):
+    check("ray_data.py", ray_cluster, expected, tmp_path / "out")
