@@ -137,11 +137,11 @@ struct clf_device *support_matrix_device(void)
                              best >= CLF_INSTRUCTIONS_NV80 ? best : CLF_INSTRUCTIONS_EMULATED);
 }
 
-void support_fence_atomics(struct clf_device *device)
+void support_hide_atomics(struct clf_device *device, int is_fenced)
 {
     char *options = NULL;
     device->caps.has_device_atomics = 0;
-    device->caps.has_fenced_atomics = 1;
+    device->caps.has_fenced_atomics = is_fenced;
     assert_ok(clf__caps_build_options(&options, &device->list->devices[device->info->index], &device->caps));
     clf__free(device->build_options);
     device->build_options = options;

@@ -91,9 +91,9 @@ int support_teardown(void **state); /* support_free_all() as a cmocka teardown *
 
 /* Opens a device that counts launches, with native GEMM; the caller closes it. */
 struct clf_device *support_open_profiled(clf_variant variant, clf_instructions instructions);
-/* Makes a device that was just opened one without device-scope atomics that has passed the trial of
+/* Makes a device that was just opened one without device-scope atomics. is_fenced: it has passed the trial of
  * open/barrier_choice.h. */
-void support_fence_atomics(struct clf_device *device);
+void support_hide_atomics(struct clf_device *device, int is_fenced);
 /* Returns the number of launches of a kernel, or of all if it is NULL, since a profiling device was opened or
  * its profile was reset. */
 int64_t support_launches(struct clf_device *device, const char *kernel);

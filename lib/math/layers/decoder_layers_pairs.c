@@ -12,9 +12,10 @@ clf_status clf__linear_pairs_reserve(struct clf__linear_pairs *pairs, struct clf
 {
     const struct clf__caps *caps = clf__device_caps(arena->device);
     *pairs = (struct clf__linear_pairs){.fails_at = -1};
-    if (caps->variant != CLF_VARIANT_GPU || !clf__grid_barrier_passes_rows(caps)) {
+    if (caps->variant != CLF_VARIANT_GPU) {
         return CLF_OK;
     }
+    pairs->is_split = !clf__grid_barrier_passes_rows(caps);
     CLF__TRY(clf__arena_reserve(arena, &pairs->counters, CLF__I32, 1, CLF__PAIR_COUNTERS,
                                 "the counters of linear layers"));
     return clf__arena_reserve(arena, &pairs->operands, CLF__QUANTIZED,
@@ -55,11 +56,11 @@ static int can_pair(const struct clf__layer *layer, const struct clf__workspace 
     return reads_floats != is_rounded && (is_rounded || !clf__layout_has_matrix(layout));
 }
 
-static int has_few_rows(const struct clf__layer *layer, const struct clf__workspace *workspace)
+static int has_few_rows(const struct clf__layer *layer, const struct clf__workspace *workspace, int is_split)
 {
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(workspace->x.buffer));
-    int rows = workspace->x.rows;
-    return rows > 0 && rows <= CLF__PAIR_ROWS &&
+    int rows = workspace->x.rows, most = is_split ? CLF__SPLIT_ROWS : CLF__PAIR_ROWS;
+    return rows > 0 && rows <= most &&
            rows <= caps->tuning.values[CLF__TUNABLE_STEP_ROWS + clf__decoder_layer_precision(layer)];
 }
 
@@ -162,7 +163,7 @@ int clf__linear_pairs_begin(const struct clf__layer *layers, int count,
            layers[together].norm_first == layers->norm_first) {
         together++;
     }
-    return together > 0 && has_few_rows(layers, workspace) &&
+    return together > 0 && has_few_rows(layers, workspace, pairs->is_split) &&
                    (pairs->is_checked || check_kernels(pairs, layers, workspace))
                ? together
                : 0;

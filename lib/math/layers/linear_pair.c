@@ -5,13 +5,12 @@
 
 #include "base/log.h"
 #include "base/minmax.h"
+#include "math/gemm/activations.h"
 #include "math/gemm/layout.h"
 #include "math/layers/grid_barrier.h"
 #include "math/ops/operand.h"
 #include "runtime/device/device.h"
 #include "runtime/program/launch.h"
-
-static const char kernel_name[] = "linear_pair_gpu";
 
 /* Bytes of local memory for a slice of both operands of a GEMM without matrix instructions. */
 enum {
@@ -104,9 +103,11 @@ int clf__linear_pair_check(const struct clf__linear_pair *pair, const struct clf
     const struct pair_defines defines = list_defines(pair, &shape);
     const struct clf__argument arguments[] = {CLF__LOCAL(ANSWER_BYTES + shape.local_bytes)};
     const struct clf__launch launch = {
-        .program = "linear_pair",
+        .program = pairs->is_split ? "norm_linear" : "linear_pair",
         .defines = defines.text,
-        .gpu = {.kernel = kernel_name, .groups = {1}, .local = {(size_t)shape.items}},
+        .gpu = {.kernel = pairs->is_split ? "norm_linear_gpu" : "linear_pair_gpu",
+                .groups = {1},
+                .local = {(size_t)shape.items}},
         CLF__ARGUMENTS(arguments),
     };
     int exceeds = 0;
@@ -157,13 +158,58 @@ static struct clf__cost cost_of(const struct clf__linear_pair *pair)
     return cost;
 }
 
+/* Returns the bytes of a row that the second layer reads. */
+static size_t row_bytes(const struct clf__linear_pair *pair)
+{
+    return pair->operands.buffer != NULL ? (size_t)pair->operands.stride * sizeof(uint16_t)
+                                         : (size_t)pair->normed.stride * sizeof(float);
+}
+
+/* The first layer, then the norm with the second layer. */
+static clf_status forward_split(const struct clf__linear_pair *pair, const struct clf__linear_pairs *pairs)
+{
+    CLF__TRY(clf__linear_forward(pair->sums, pair->x, pair->first, CLF__IDENTITY, pair->residual));
+    const struct shape shape = shape_of(pair);
+    const struct pair_defines defines = list_defines(pair, &shape);
+    const struct clf__linear_pair_sizes sizes = list_sizes(pair, pairs);
+    struct clf_device *device = clf__buffer_device(pairs->counters.buffer);
+    size_t groups = (size_t)divide_up(sizes.outputs, shape.columns);
+    CLF__TRY(clf__activations_reserve(device, groups * (size_t)sizes.rows * row_bytes(pair)));
+    const struct clf__argument arguments[] = {
+        CLF__LOCAL(shape.local_bytes),
+        CLF__BUFFER(pair->sums.buffer),
+        CLF__BUFFER(pair->norm->gamma.buffer),
+        CLF__BUFFER(pair->norm->beta.buffer),
+        CLF__BUFFER(pair->normed.buffer),
+        CLF__BUFFER(pair->operands.buffer),
+        CLF__BUFFER(clf__gemm_scratch(device)),
+        CLF__BUFFER(clf__weight_layout(pair->second->weight).buffer),
+        CLF__BUFFER(pair->second->bias),
+        CLF__BUFFER(pair->y.buffer),
+        CLF__STRUCT(sizes),
+    };
+    const struct clf__launch launch = {
+        .program = "norm_linear",
+        .defines = defines.text,
+        .gpu = {.kernel = "norm_linear_gpu",
+                .groups = {groups, (size_t)divide_up(sizes.rows, shape.rows)},
+                .local = {(size_t)shape.items}},
+        CLF__ARGUMENTS(arguments),
+        .cost = clf__weight_cost(sizes.rows, pair->second->weight, NULL),
+    };
+    return clf__launch(device, &launch);
+}
+
 clf_status clf__linear_pair_forward(const struct clf__linear_pair *pair, struct clf__linear_pairs *pairs)
 {
+    assert(pair->norm->gamma.offset == 0 && pair->norm->beta.offset == 0);
+    if (pairs->is_split) {
+        return forward_split(pair, pairs);
+    }
     struct clf_device *device = clf__buffer_device(pairs->counters.buffer);
     const struct shape shape = shape_of(pair);
     const struct pair_defines defines = list_defines(pair, &shape);
     const struct clf__linear_pair_sizes sizes = list_sizes(pair, pairs);
-    assert(pair->norm->gamma.offset == 0 && pair->norm->beta.offset == 0);
     CLF__TRY(clf__gemm_reserve(device, sizes.rows, sizes.inputs, precision_of(pair)));
     const struct clf__argument arguments[] = {
         CLF__LOCAL(ANSWER_BYTES + shape.local_bytes),
@@ -187,7 +233,9 @@ clf_status clf__linear_pair_forward(const struct clf__linear_pair *pair, struct 
     const struct clf__launch launch = {
         .program = "linear_pair",
         .defines = defines.text,
-        .gpu = {.kernel = kernel_name, .groups = {count_tasks(pair, &shape)}, .local = {(size_t)shape.items}},
+        .gpu = {.kernel = "linear_pair_gpu",
+                .groups = {count_tasks(pair, &shape)},
+                .local = {(size_t)shape.items}},
         CLF__ARGUMENTS(arguments),
         .cost = cost_of(pair),
     };

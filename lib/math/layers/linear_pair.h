@@ -1,5 +1,7 @@
 /* Two linear layers with the residual connection and the norm between them, in one launch of the GPU variant
- * (cl/layers/linear_pair.cl). The results have the same bits as separate launches. */
+ * (cl/layers/linear_pair.cl), or in two if the work-groups of a launch cannot wait for each other: the first
+ * layer, and the second with the norm (cl/layers/norm_linear.cl). The results have the same bits as separate
+ * launches. */
 #ifndef CLF_LAYERS_LINEAR_PAIR_H
 #define CLF_LAYERS_LINEAR_PAIR_H
 
@@ -21,17 +23,18 @@ struct clf__linear_pair {
 /* The memory of the launches of a session. */
 struct clf__linear_pairs {
     struct clf__tensor
-        counters; /* (1, CLF__PAIR_COUNTERS) i32; buffer NULL: the device needs separate launches */
+        counters; /* (1, CLF__PAIR_COUNTERS) i32; buffer NULL: the device runs the CPU variant */
     struct clf__tensor operands; /* (R, D) rows that the second layer reads in int8 */
     struct clf__tensor
         failed;     /* (1, 1) i32: 0, or 1 after a group stopped waiting for others; owned by the caller */
+    int is_split;   /* a pair takes two launches */
     int is_checked; /* the kernels compile and support the group size */
-    int is_running; /* launches were enqueued since the last clf__linear_pairs_end() */
+    int is_running; /* launches that wait were enqueued since the last clf__linear_pairs_end() */
     int fails_at;   /* for tests: the task that does not wait, see struct clf__linear_pair_sizes; -1: off */
     int most_looks; /* for tests: maximum reads of a counter in a wait; 0: the device's */
 };
 
-/* Reserves memory if the device supports such launches. */
+/* Reserves memory if the device runs the GPU variant. */
 clf_status clf__linear_pairs_reserve(struct clf__linear_pairs *pairs, struct clf__arena *arena, int rows,
                                      int d_model);
 /* Clears the counters; call it once, after the memory is allocated. */

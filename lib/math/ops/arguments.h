@@ -106,9 +106,10 @@ struct clf__linear_pair_sizes {
 };
 /* Counters of linear_pair.cl, a cache line apart: tasks taken, groups finished, then for each of four stages
  * and tile of rows the tasks done. Tiles have at least CLF__PAIR_TILE rows. */
-#define CLF__PAIR_ROWS 64
-#define CLF__PAIR_TILE 8
-#define CLF__PAIR_LINE 16
+#define CLF__PAIR_ROWS  64
+#define CLF__SPLIT_ROWS 16 /* with a norm in every group of the second layer */
+#define CLF__PAIR_TILE  8
+#define CLF__PAIR_LINE  16
 #define CLF__PAIR_COUNTER(stage, tile)                                                                       \
     (CLF__PAIR_LINE * (2 + (stage) * (CLF__PAIR_ROWS / CLF__PAIR_TILE) + (tile)))
 #define CLF__PAIR_COUNTERS CLF__PAIR_COUNTER(4, 0)

@@ -14,8 +14,8 @@ clf_status clf__shortlist_logits(struct clf__tensor logits,           /* (R, C) 
                                  struct clf__tensor starts,           /* (1, R) i32 */
                                  struct clf__tensor counts);          /* (1, R) i32 */
 
-/* Replaces positions in shortlists by words: p = positions[r][j] by ids[starts[r] + p], or by -1 if p is not in
- * 0 .. counts[r] - 1. */
+/* Replaces positions in shortlists by words: p = positions[r][j] by ids[starts[r] + p], or by -1 if p is not
+ * in 0 .. counts[r] - 1. */
 clf_status clf__shortlist_words(struct clf__tensor positions, /* (R, C) i32 */
                                 struct clf__tensor ids,       /* (1, n) i32 */
                                 struct clf__tensor starts,    /* (1, R) i32 */
