@@ -169,6 +169,25 @@ static void test_fields(void **state)
                    FIELD("end") R("FOUR") "</w:p>");
 }
 
+/* A run with a part of a field that is not complete is kept, and so is a text with an element, which no
+ * program writes. */
+static void test_divided_runs(void **state)
+{
+    (void)state;
+#define BEGINS "<w:fldChar w:fldCharType=\"begin\"/>"
+    check_word("<w:p>" S("one ") "<w:r><w:t>two</w:t>" BEGINS "<w:t>three</w:t></w:r>" S(" four") "</w:p>",
+               "one|four", SHOUT,
+               "<w:p>" S("ONE ") "<w:r><w:t>two</w:t>" BEGINS "<w:t>three</w:t></w:r>" S(" FOUR") "</w:p>");
+    check_word("<w:p>" R("one<w:x><w:p>" R("two") "</w:p></w:x>three") S(" four") "</w:p>", "four", SHOUT,
+               "<w:p>" R("one<w:x><w:p>" R("two") "</w:p></w:x>three") S(" FOUR") "</w:p>");
+    struct archive archive = make_word("<w:p><w:r><w:t>two</w:t>" BEGINS "</w:r></w:p>");
+    struct clf_document *document = archive_open("a.docx", &archive);
+    archive_written(document);
+    assert_string_equal(clf_document_warning(document, 0),
+                        "a.docx: 1 text not translated, because a run also contains a part of a field");
+    clf_document_free(document);
+}
+
 /* A sentence with too many marks is divided between runs; a link with too many is not translated. */
 static void test_many_marks(void **state)
 {
@@ -326,6 +345,7 @@ int main(void)
         cmocka_unit_test_teardown(test_word, support_teardown),
         cmocka_unit_test_teardown(test_word_order, support_teardown),
         cmocka_unit_test_teardown(test_fields, support_teardown),
+        cmocka_unit_test_teardown(test_divided_runs, support_teardown),
         cmocka_unit_test_teardown(test_many_marks, support_teardown),
         cmocka_unit_test_teardown(test_boxes, support_teardown),
         cmocka_unit_test_teardown(test_parts, support_teardown),

@@ -450,12 +450,32 @@ static clf_status add_pieces(struct clf_document *document, const struct clf__at
     return CLF_OK;
 }
 
+/* Excludes the runs that a divider at the ends of [from, to) divides: a run is replaced as a whole. Returns
+ * the number of texts in them. */
+static int exclude_divided(const struct clf__atoms *atoms, int *from, int *to)
+{
+    const struct clf__atom *items = atoms->items;
+    int before = 0, after = 0;
+    while (*from<*to && * from> 0 && is_same_run(&items[*from - 1], &items[*from])) {
+        before |= is_text(&items[*from]);
+        ++*from;
+    }
+    while (*from < *to && *to < atoms->count && is_same_run(&items[*to - 1], &items[*to])) {
+        --*to;
+        after |= is_text(&items[*to]);
+    }
+    return before + after;
+}
+
 clf_status clf__atoms_add(struct clf_document *document, const struct clf__atoms *atoms)
 {
+    struct clf__container *container = document->state;
     int from = 0;
     for (int i = 0; i <= atoms->count; i++) {
         if (i == atoms->count || atoms->items[i].kind == CLF__ATOM_DIVIDER) {
-            CLF__TRY(add_pieces(document, atoms, from, i));
+            int to = i;
+            container->divided += exclude_divided(atoms, &from, &to);
+            CLF__TRY(add_pieces(document, atoms, from, to));
             from = i + 1;
         }
     }

@@ -55,6 +55,21 @@ clf_status clf__container_add(struct clf__container *container, struct clf__arch
     return CLF_OK;
 }
 
+clf_status clf__container_check(const struct clf_document *document)
+{
+    const struct clf__container *container = document->state;
+    const struct clf__container_part *part = container->parts;
+    struct clf__output out = {.bytes = NULL};
+    if (container->count == 0) {
+        return CLF_OK;
+    }
+    const struct clf__archive_change change = {part->name, container->text.bytes + part->start,
+                                               part->end - part->start};
+    clf_status status = clf__archive_rewrite(&out, document->bytes, document->size, &change, 1);
+    clf__free(out.bytes);
+    return status;
+}
+
 struct clf__xml_tokens clf__container_begin(const struct clf__container *container, int part)
 {
     const struct clf__container_part *found = &container->parts[part];
@@ -111,6 +126,11 @@ clf_status clf__container_write(struct clf__output *out, struct clf_document *do
     }
     clf__free(changes.items);
     clf__free(changes.text.bytes);
+    if (status == CLF_OK && container->divided > 0) {
+        status = clf__document_warn(document,
+                                    "%d text%s not translated, because a run also contains a part of a field",
+                                    container->divided, container->divided == 1 ? "" : "s");
+    }
     return status == CLF_OK ? clf__xml_warn_skipped(document, container->skipped) : status;
 }
 

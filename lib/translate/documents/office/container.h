@@ -19,6 +19,8 @@ struct clf__container {
     struct clf__container_part *parts; /* (count) */
     int count, capacity;
     int skipped; /* texts with too many marks */
+    int divided; /* texts that are not translated because a run is divided, for example by a part of a field
+                  */
     void *more;  /* private to the format; freed with clf__free() */
 };
 
@@ -31,6 +33,9 @@ clf_status clf__container_add(struct clf__container *container, struct clf__arch
                               const char *name);
 /* Reads an entry without text, which is XML. The caller frees out->bytes. */
 clf_status clf__container_read(struct clf__output *out, struct clf__archive *archive, const char *name);
+/* Checks that the archive can be written, after all parts were added: a damaged archive is refused before its
+ * text is translated. */
+clf_status clf__container_check(const struct clf_document *document);
 /* Returns a tokenizer of a part. */
 struct clf__xml_tokens clf__container_begin(const struct clf__container *container, int part);
 

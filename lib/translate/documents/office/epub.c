@@ -276,6 +276,7 @@ static clf_status read_epub(struct clf_document *document)
     CLF__TRY(clf__archive_open(&archive, document->bytes, document->size));
     clf_status status = read_archive(container, archive);
     clf__archive_close(archive);
+    status = status == CLF_OK ? clf__container_check(document) : status;
     return status == CLF_OK ? collect(document, container) : status;
 }
 

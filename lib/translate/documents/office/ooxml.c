@@ -136,6 +136,7 @@ static clf_status read_with(struct clf_document *document, const char *const *ty
     CLF__TRY(clf__archive_open(&archive, document->bytes, document->size));
     clf_status status = read_archive(document, archive, types);
     clf__archive_close(archive);
+    status = status == CLF_OK ? clf__container_check(document) : status;
     return status == CLF_OK ? clf__runs_collect(document, language) : status;
 }
 

@@ -165,9 +165,10 @@ static clf_status read_text(struct reader *reader, struct clf__atoms *atoms, str
     atom.kind = CLF__ATOM_TEXT;
     atom.text_name = (struct clf__xml_range){tag->name, tag->name + tag->name_size};
     while (tag->kind == CLF__XML_START && clf__xml_next(&token, tokens) && token.kind != CLF__XML_END) {
-        if (token.kind != CLF__XML_TEXT) { /* no program writes CDATA sections or comments there */
-            atom.kind = CLF__ATOM_DIVIDER;
-        }
+        int is_text = token.kind == CLF__XML_TEXT; /* no program writes elements or CDATA sections there */
+        atom.kind = is_text ? CLF__ATOM_TEXT : CLF__ATOM_DIVIDER;
+        atom.has_text = 0;
+        token.end = token.kind == CLF__XML_START ? clf__xml_skip(tokens, &token) : token.end;
         atom.start = token.start;
         atom.end = token.end;
         for (size_t i = token.start; i < token.end; i++) {

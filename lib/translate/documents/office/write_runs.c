@@ -18,6 +18,7 @@ struct writer {
     const struct clf__run_mark *run; /* the open run; NULL: none */
     struct clf__output text;         /* of the run, not written yet */
     int has_space;                   /* a space follows it */
+    clf_status status;               /* the first failure */
     int skips_space;                 /* a space that follows is not written: a separator is there */
 };
 
@@ -162,15 +163,12 @@ static clf_status end_mark(struct writer *writer, int index)
 static int take_event(void *user, enum clf__markup_event event, int mark, size_t start, size_t end)
 {
     struct writer *writer = user;
-    clf_status status = CLF_OK;
     if (event == CLF__MARKUP_TEXT) {
         add_text(writer, writer->segment->translation + start, end - start);
-    } else if (event == CLF__MARKUP_START) {
-        status = start_mark(writer, mark);
     } else {
-        status = end_mark(writer, mark);
+        writer->status = event == CLF__MARKUP_START ? start_mark(writer, mark) : end_mark(writer, mark);
     }
-    return status == CLF_OK;
+    return writer->status == CLF_OK;
 }
 
 static clf_status write_segment(const struct clf__splice *splice, const struct clf__segment *segment)
@@ -188,7 +186,7 @@ static clf_status write_segment(const struct clf__splice *splice, const struct c
     add_text(&writer, " ", (size_t)writer.base->has_space_after);
     flush_text(&writer, 1);
     close_run(&writer);
-    status = status == CLF_OK ? writer.text.status : status;
+    status = writer.status != CLF_OK ? writer.status : status == CLF_OK ? writer.text.status : status;
     clf__free(writer.text.bytes);
     return status == CLF_OK ? splice->out->status : status;
 }
