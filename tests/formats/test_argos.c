@@ -322,7 +322,7 @@ static void test_command(void **state)
     result = run_clformer(NULL, process_format("average %s %s -o %s/out", package, package, folder));
     assert_refused(result, 1, "but a model folder is needed; unpack the package");
     result = run_clformer(NULL, "--version");
-    assert_non_null(strstr(result.output, "Argos Translate packages: yes (zlib "));
+    assert_non_null(strstr(result.output, "Argos Translate packages: yes\n"));
     assert_int_equal(count_files(folder), 0);
 }
 
