@@ -209,7 +209,7 @@ CLF_API clf_status clf_document_recall(struct clf_document *document, const stru
  * @param size receives the number of bytes.
  * @param document the document; this call replaces its warnings.
  * @return CLF_TEXT naming the line if the encoding of the document does not have a character of a translation
- *         (in HTML, such a character becomes a character reference); CLF_FORMAT for a zip archive with damage
+ *         (in HTML and XML, such a character becomes a reference); CLF_FORMAT for a zip archive with damage
  *         that clf_document_open() does not find; CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_document_write(char **out, size_t *size, struct clf_document *document);
