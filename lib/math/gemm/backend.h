@@ -114,6 +114,10 @@ clf_status clf__panels_write_stream(struct clf__weight *weight, const struct clf
 clf_status clf__panels_read(const struct clf__weight *weight, int first, int count, float *target);
 clf_status clf__panels_write(struct clf__weight *weight, int first, int count, const float *source);
 
+/* Calls multiply() of the weight's backend, in as many launches as the pace of the device requires. */
+clf_status clf__gemm_multiply(struct clf__matrix y, struct clf__matrix x, int rows,
+                              const struct clf__weight *weight, const struct clf__epilogue *epilogue);
+
 /* The gradients of the native backend; implemented in native_gradient.c. */
 clf_status clf__native_reserve_gradients(struct clf_device *device, int rows, int outputs, int inputs,
                                          enum clf__precision precision);
