@@ -1,8 +1,8 @@
 /* Runs and trains encoder-decoder Transformers on any OpenCL device. This header includes all others.
  *
- * ABI: a program works without recompilation with every later library of the same MAJOR version (before 1.0:
- * of the same MAJOR.MINOR version). include/clformer/README.md lists the changes of each version. The soname
- * of the shared library follows the same rule. Within such a version:
+ * ABI, from the release of version 0.1.0 on: a program works without recompilation with every later library
+ * of the same MAJOR version (before 1.0: of the same MAJOR.MINOR version). include/clformer/README.md lists
+ * the changes of each version. The soname of the shared library follows the same rule. Within such a version:
  *
  * - Functions keep their parameters, structs keep their fields and enumerators keep their values. New
  *   enumerators get new values, so a program must accept an unknown status or log level. In every enum that

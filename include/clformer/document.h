@@ -55,9 +55,10 @@ struct clf_document_options {
     /* Encoding of the file, which its translation keeps: an alias of ICU, such as "windows-1252"; NULL: that
      * of a byte order mark of UTF-16 or UTF-32, or of an XML declaration, otherwise UTF-8. */
     const char *encoding;
-    const char
-        *kept_terms; /* terms that are not translated, such as product names, one per line; NULL: none */
-    int all;         /* PO, XLIFF and TMX: also texts that have a translation */
+    /* Terms that are not translated, such as product names: UTF-8, one per line; NULL: none. A term is whole
+     * words in the same letter case. */
+    const char *kept_terms;
+    int all;                                       /* PO, XLIFF and TMX: also texts that have a translation */
     const char *source_language, *target_language; /* TMX: language codes, such as "en"; NULL: unknown */
 };
 
@@ -82,7 +83,8 @@ static inline void clf_document_options_init(struct clf_document_options *option
  * @param options copied; NULL for the defaults.
  * @return CLF_UNSUPPORTED for an unknown format (the message lists the formats) or encoding, for PDF, or
  *         for a document that exceeds a limit; CLF_FORMAT naming the malformed line; CLF_TEXT naming the line
- * if the text is not in its encoding; CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
+ *         if the text is not in its encoding, or if kept_terms is not UTF-8; CLF_BAD_ARGUMENT;
+ *         CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_document_open(struct clf_document **out, const void *bytes, size_t size,
                                      const struct clf_document_options *options);
@@ -161,7 +163,7 @@ CLF_API clf_status clf_document_translate(struct clf_document *document, struct 
 /* A translation memory: texts with their translations. Any number of threads may use it. */
 struct clf_memory;
 
-/* Options for opening a translation memory; zeroed fields are defaults. */
+/* Options for opening a translation memory; start from clf_memory_options_init(). */
 struct clf_memory_options {
     size_t size;      /* size of this struct, see clformer.h */
     const char *name; /* file name for messages; NULL: "memory" */
@@ -169,6 +171,15 @@ struct clf_memory_options {
      * first other language of each text. */
     const char *source_language, *target_language;
 };
+
+/** Sets the first `size` bytes of options to the defaults. */
+CLF_API void clf_memory_options_init_sized(struct clf_memory_options *options, size_t size);
+
+/** Sets all options to the defaults. */
+static inline void clf_memory_options_init(struct clf_memory_options *options)
+{
+    clf_memory_options_init_sized(options, sizeof *options);
+}
 
 /**
  * Opens a translation memory in TMX. The content is untrusted: the library reads nothing outside it.
@@ -178,7 +189,8 @@ struct clf_memory_options {
  * @param size number of bytes, at most 256 MiB.
  * @param options NULL for the defaults.
  * @return CLF_FORMAT naming the malformed line; CLF_TEXT if the file is not in its encoding; CLF_UNSUPPORTED
- * in a build without libxml2 or for a file that exceeds the limit; CLF_BAD_ARGUMENT; CLF_OUT_OF_MEMORY.
+ *         in a build without libxml2 or for a file that exceeds the limit; CLF_BAD_ARGUMENT;
+ *         CLF_OUT_OF_MEMORY.
  */
 CLF_API clf_status clf_memory_open(struct clf_memory **out, const void *bytes, size_t size,
                                    const struct clf_memory_options *options);
@@ -193,6 +205,7 @@ CLF_API int clf_memory_count(const struct clf_memory *memory);
  * Sets the translations of the segments that are in a translation memory; clf_document_translate() then
  * translates only the others. The text of a segment must be equal except for white space. Inline markup and
  * placeholders belong to the text, so both the text and the translation in the memory must contain them.
+ * Texts with inline markup in a zip archive are not found.
  *
  * @param document the document.
  * @param memory borrowed for the call.

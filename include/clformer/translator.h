@@ -167,8 +167,8 @@ struct clf_translate_options {
     void (*streamed)(int line, const char *text, size_t size, void *payload);
     /* Called with each token of the translation of lines[line], in order, including tokens of a target prefix
      * and the end token; non-zero ends the translation with this token. The device continues during the call;
-     * tokens that it generates meanwhile are discarded. Requires beam 1, n_best 1, and no split_sentences,
-     * alternatives or coverage_penalty. */
+     * tokens that it generates meanwhile are discarded. Requires beam 1, n_best 1, and no alternatives,
+     * split_sentences, replace_unknown, coverage_penalty, glossary or `streamed`. */
     int (*generated)(int line, const struct clf_generated_token *token, void *payload);
     /* Called once for each line of clf_translate(), in order, as soon as the line and all lines before it are
      * finished. `translation` is the result of lines[line]. If the call fails, the remaining lines are not

@@ -155,6 +155,8 @@ static clf_status check_generated(const struct clf_translate_options *options)
                           : options->split_sentences         ? "no sentence splitting"
                           : options->replace_unknown         ? "no replacement of unknown tokens"
                           : options->coverage_penalty != 0.0 ? "no coverage penalty"
+                          : options->glossary != NULL        ? "no glossary"
+                          : options->streamed != NULL        ? "no hook for text"
                                                              : NULL;
     return problem == NULL ? CLF_OK : clf__fail(CLF_BAD_ARGUMENT, "a hook for tokens requires %s", problem);
 }

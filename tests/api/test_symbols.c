@@ -60,6 +60,45 @@ static void test_program(void **state)
     assert_string_equal(process_shell(command), CLF_VERSION_STRING "\n");
 }
 
+/* The structs that clformer.h lists as fixed have the sizes of the last version. */
+static void test_fixed_structs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t size, fixed; /* fixed: with pointers of 8 bytes */
+    } structs[] = {
+        {"clf_alignment_link", sizeof(struct clf_alignment_link), 32},
+        {"clf_bleu", sizeof(struct clf_bleu), 64},
+        {"clf_hypothesis", sizeof(struct clf_hypothesis), 40},
+        {"clf_ids", sizeof(struct clf_ids), 16},
+        {"clf_kernel_time", sizeof(struct clf_kernel_time), 56},
+        {"clf_line", sizeof(struct clf_line), 16},
+        {"clf_mark", sizeof(struct clf_mark), 24},
+        {"clf_recipe_key", sizeof(struct clf_recipe_key), 32},
+        {"clf_score", sizeof(struct clf_score), 56},
+        {"clf_segment", sizeof(struct clf_segment), 104},
+        {"clf_train_sample", sizeof(struct clf_train_sample), 24},
+        {"clf_translation", sizeof(struct clf_translation), 56},
+        {"clf_wer", sizeof(struct clf_wer), 40},
+        {"clf_window_alignment", sizeof(struct clf_window_alignment), 32},
+        {"clf_window_result", sizeof(struct clf_window_result), 24},
+        {"clf_window_text", sizeof(struct clf_window_text), 48},
+        {"clf_word", sizeof(struct clf_word), 32},
+    };
+    char names[1024] = "";
+    for (size_t i = 0; i < sizeof structs / sizeof *structs; i++) {
+        strcat(strcat(names, structs[i].name), "\n");
+        if (sizeof(void *) == 8) {
+            assert_int_equal(structs[i].size, structs[i].fixed);
+        }
+    }
+    assert_string_equal(
+        process_shell("sed -n '/All other structs/,/wer\\./p' '" CLF_SOURCE_FOLDER
+                      "/include/clformer/clformer.h' | grep -o 'clf_[a-z_]*' | LC_ALL=C sort"),
+        names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -67,6 +106,7 @@ int main(void)
         cmocka_unit_test_teardown(test_headers, support_teardown),
         cmocka_unit_test_teardown(test_name, support_teardown),
         cmocka_unit_test(test_version),
+        cmocka_unit_test_teardown(test_fixed_structs, support_teardown),
         cmocka_unit_test_teardown(test_program, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

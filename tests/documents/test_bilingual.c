@@ -219,8 +219,11 @@ static void test_malformed(void **state)
 static struct clf_memory *open_memory(const char *bytes, const char *source, const char *target)
 {
     struct clf_memory *memory;
-    const struct clf_memory_options options = {
-        .size = sizeof options, .name = "m.tmx", .source_language = source, .target_language = target};
+    struct clf_memory_options options;
+    clf_memory_options_init(&options);
+    options.name = "m.tmx";
+    options.source_language = source;
+    options.target_language = target;
     assert_ok(clf_memory_open(&memory, bytes, strlen(bytes), &options));
     return memory;
 }

@@ -96,7 +96,21 @@ static void test_many(void **state)
     assert_string_equal(document_written(document), bytes);
     document_translate(document, document_shout);
     assert_non_null(strstr(document_written(document), "t0 t1 t2 "));
+    assert_non_null(strstr(document_written(document), " T999 A"));
+    assert_string_equal(clf_document_warning(document, 0),
+                        "a.txt: 1 text has more than 64 terms, tags and placeholders; the other terms are "
+                        "translated");
     clf_document_free(document);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct clf_document *document;
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.kept_terms = "a\n\xe9\n";
+    assert_fails(clf_document_open(&document, "a", 1, &options), CLF_TEXT, "kept_terms: are not UTF-8");
 }
 
 int main(void)
@@ -105,6 +119,7 @@ int main(void)
         cmocka_unit_test_teardown(test_terms, support_teardown),
         cmocka_unit_test_teardown(test_marks, support_teardown),
         cmocka_unit_test_teardown(test_many, support_teardown),
+        cmocka_unit_test_teardown(test_refusals, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

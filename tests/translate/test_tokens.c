@@ -6,11 +6,12 @@
 
 #include <clformer/clformer.h>
 
+#include "text/glossary/glossary.h"
 #include "translate/demo.h"
 
 enum { MOST = 64, NEVER = 1000, BANNED = 7 };
 
-/* What the hook has received, by line. */
+/* The tokens that the hook received, by line. */
 struct seen {
     int32_t ids[LINES][MOST];
     double log_probabilities[LINES][MOST];
@@ -182,18 +183,31 @@ static void test_logits(void **state)
         assert_fails(clf_translator_create(&translator, model, &options), CLF_BAD_ARGUMENT, (part));         \
     } while (0)
 
+static void ignore_text(int line, const char *text, size_t size, void *payload)
+{
+    (void)line;
+    (void)text;
+    (void)size;
+    (void)payload;
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
     struct clf_model *model = load_model(support_device(CLF_VARIANT_AUTO));
+    struct clf_glossary *glossary;
     struct seen seen;
+    assert_ok(clf__glossary_parse(&glossary, "gare\tdepot\n", 11, "terms.tsv"));
     REFUSE(options.beam = 2, "requires beam 1");
     REFUSE((options.sample = 1, options.n_best = 2), "requires n_best 1");
     REFUSE(options.alternatives = 2, "requires no alternatives");
     REFUSE(options.split_sentences = 1, "requires no sentence splitting");
     REFUSE(options.replace_unknown = 1, "requires no replacement");
     REFUSE(options.coverage_penalty = 0.1, "requires no coverage");
+    REFUSE(options.glossary = glossary, "requires no glossary");
+    REFUSE(options.streamed = ignore_text, "requires no hook for text");
     REFUSE((options.generated = NULL, options.wants_logits = 1), "wants_logits: requires");
+    clf_glossary_free(glossary);
     clf_model_free(model);
 }
 

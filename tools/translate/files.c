@@ -211,10 +211,11 @@ static int open_memory(struct job *job)
     }
     clf_status status = clf__file_read(&bytes, &size, flags->memory, CLF__DOCUMENT_MOST_BYTES);
     if (status == CLF_OK) {
-        const struct clf_memory_options options = {.size = sizeof options,
-                                                   .name = flags->memory,
-                                                   .source_language = flags->source_language,
-                                                   .target_language = flags->target_language};
+        struct clf_memory_options options;
+        clf_memory_options_init(&options);
+        options.name = flags->memory;
+        options.source_language = flags->source_language;
+        options.target_language = flags->target_language;
         status = clf_memory_open(&job->memory, bytes, size, &options);
         clf__free(bytes);
     }

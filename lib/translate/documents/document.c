@@ -8,6 +8,7 @@
 #include "text/markup/markup.h"
 #include "text/sentences/sentences.h"
 #include "translate/documents/format.h"
+#include "translate/documents/inlines.h"
 
 enum { USUAL_WIDTH = 42 };
 static const double usual_speed = 21; /* characters per second */
@@ -257,6 +258,16 @@ clf_status clf_document_set(struct clf_document *document, int index, const char
     return status;
 }
 
+static clf_status warn_of_terms(struct clf_document *document)
+{
+    int count = document->segments.terms.overfull;
+    return count == 0 ? CLF_OK
+                      : clf__document_warn(document,
+                                           "%d text%s more than %d terms, tags and placeholders; the other "
+                                           "terms are translated",
+                                           count, count == 1 ? " has" : "s have", CLF__MOST_INLINES);
+}
+
 clf_status clf_document_write(char **out, size_t *size, struct clf_document *document)
 {
     struct clf__output output = {.bytes = NULL};
@@ -265,6 +276,9 @@ clf_status clf_document_write(char **out, size_t *size, struct clf_document *doc
     clear_warnings(document);
     clf__output_add(&output, "", 0);
     clf_status status = document->format->write(&output, document);
+    if (status == CLF_OK) {
+        status = warn_of_terms(document);
+    }
     if (status == CLF_OK) {
         status = clf__document_encode(&output, document);
         status = status != CLF_OK ? clf__fail_in(status, "%s", document->name) : CLF_OK;

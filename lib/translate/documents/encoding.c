@@ -33,7 +33,8 @@ static const char *marked_encoding(const char *bytes, size_t size)
     return NULL;
 }
 
-/* Copies the encoding that an XML declaration names; NULL if there is none. The declaration is ASCII. */
+/* Copies the encoding that an XML declaration names; NULL if there is none. The declaration is ASCII, so the
+ * text is neither UTF-16 nor UTF-32, whatever the declaration names. */
 static clf_status copy_declared(char **out, const char *bytes, size_t size)
 {
     struct clf__xml_tokens tokens = clf__xml_begin(bytes, size);
@@ -48,7 +49,12 @@ static clf_status copy_declared(char **out, const char *bytes, size_t size)
     if (!clf__xml_attribute(&value, bytes, &token, "encoding") || memchr(bytes, '\0', value.end) != NULL) {
         return CLF_OK;
     }
-    return clf__copy_bytes(out, bytes + value.start, value.end - value.start);
+    size_t length = value.end - value.start;
+    if (length >= 6 && (strncasecmp(bytes + value.start, "UTF-16", 6) == 0 ||
+                        strncasecmp(bytes + value.start, "UTF-32", 6) == 0)) {
+        return CLF_OK;
+    }
+    return clf__copy_bytes(out, bytes + value.start, length);
 }
 
 static clf_status open_converter(UConverter **out, const char *encoding)

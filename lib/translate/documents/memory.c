@@ -127,10 +127,21 @@ static clf_status read_file(struct clf_memory *memory, const char *bytes, size_t
     return status;
 }
 
+static struct clf_memory_options default_options(void)
+{
+    return (struct clf_memory_options){.size = sizeof(struct clf_memory_options)};
+}
+
+void clf_memory_options_init_sized(struct clf_memory_options *options, size_t size)
+{
+    const struct clf_memory_options defaults = default_options();
+    clf__options_init(options, size, &defaults);
+}
+
 clf_status clf_memory_open(struct clf_memory **out, const void *bytes, size_t size,
                            const struct clf_memory_options *options)
 {
-    struct clf_memory_options taken = {.size = sizeof taken};
+    struct clf_memory_options taken = default_options();
     struct clf_memory *memory;
     *out = NULL;
     if (bytes == NULL && size > 0) {

@@ -88,8 +88,8 @@ void clf__segments_sort(struct clf__segments *segments)
     }
 }
 
-/* Moves marks with CLF__TAG_ORDERED behind earlier ones: to their place, or after the element that is there.
- */
+/* Moves each mark with CLF__TAG_ORDERED after the previous such mark: to the same place or, if that is inside
+ * an element, to the end of the element. */
 static void keep_order(const struct clf__segment *segment, struct clf_mark *moved)
 {
     size_t last = 0;

@@ -60,7 +60,7 @@ void clf__segments_free(struct clf__segments *segments);
 void clf__segments_sort(struct clf__segments *segments);
 
 /* Sets a translation with marks at given places; both are copied. Marks with CLF__TAG_ORDERED are moved
- * behind earlier ones. */
+ * after earlier ones. */
 clf_status clf__segment_set(struct clf__segment *segment, const char *text, size_t size,
                             const struct clf_mark *moved);
 

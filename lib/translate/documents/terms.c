@@ -5,6 +5,7 @@
 #include <unicode/uchar.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "text/sentences/sentences.h"
 #include "translate/documents/inlines.h"
 #include "translate/documents/words.h"
@@ -30,6 +31,9 @@ clf_status clf__kept_terms_read(struct clf__kept_terms *terms, const char *lines
         return CLF_OK;
     }
     size_t size = strlen(lines);
+    if (clf__utf8_valid_prefix(lines, size) < size) {
+        return clf__fail(CLF_TEXT, "kept_terms: are not UTF-8; convert them");
+    }
     CLF__TRY(clf__copy_bytes(&terms->text, lines, size));
     struct clf__text_line line = {.next = clf__document_mark(lines, size)};
     while (clf__text_line_next(&line, lines, size)) {
@@ -83,6 +87,7 @@ struct change {
     size_t *map; /* (text_size + 1) for each byte of the old text, its position in the new text */
     struct clf__part terms[CLF__MOST_INLINES];
     int count;
+    int is_overfull; /* further terms remain in the text */
 };
 
 static char byte_before(const struct clf__output *text)
@@ -100,8 +105,10 @@ static clf_status remove_terms(struct change *change, const struct clf__kept_ter
     clf__output_add(out, "", 0);
     while (at < size) {
         int is_full = change->count + segment->shown.mark_count >= CLF__MOST_INLINES;
-        size_t term = is_full ? 0 : term_size(terms, text, size, at);
-        if (term == 0 || is_divided(segment, at, at + term)) {
+        size_t term = term_size(terms, text, size, at);
+        int is_kept = term > 0 && !is_divided(segment, at, at + term);
+        change->is_overfull |= is_kept && is_full;
+        if (!is_kept || is_full) {
             change->map[at] = out->size;
             clf__output_add(out, text + at++, 1);
             continue;
@@ -243,7 +250,7 @@ static clf_status apply(struct change *change, const struct clf__kept_terms *ter
     return status;
 }
 
-clf_status clf__kept_terms_apply(const struct clf__kept_terms *terms, struct clf__segment *segment)
+clf_status clf__kept_terms_apply(struct clf__kept_terms *terms, struct clf__segment *segment)
 {
     struct change *change;
     if (terms == NULL || terms->count == 0) {
@@ -252,6 +259,7 @@ clf_status clf__kept_terms_apply(const struct clf__kept_terms *terms, struct clf
     CLF__TRY(clf__allocate(&change, 1, sizeof *change));
     change->segment = segment;
     clf_status status = apply(change, terms);
+    terms->overfull += change->is_overfull;
     clf__free(change->text.bytes);
     clf__free(change->map);
     clf__free(change);

@@ -18,6 +18,7 @@ struct clf__kept_terms {
     } * items;    /* (count) */
     int count, capacity;
     int first[256]; /* the first term with each first byte; -1: none */
+    int overfull;   /* number of segments with terms that are translated, because of too many marks */
 };
 
 /* Reads terms, one per line; white space around a term and empty lines are ignored. NULL: no terms. */
@@ -26,6 +27,6 @@ void clf__kept_terms_free(struct clf__kept_terms *terms);
 
 /* Replaces the terms in the text of a segment by marks without content. A term is whole words in the same
  * letter case; of several terms at a place, the longest one is found. */
-clf_status clf__kept_terms_apply(const struct clf__kept_terms *terms, struct clf__segment *segment);
+clf_status clf__kept_terms_apply(struct clf__kept_terms *terms, struct clf__segment *segment);
 
 #endif

@@ -6,7 +6,8 @@
 #include "translate/documents/html/elements.h"
 #include "translate/documents/html/tokens.h"
 
-/* What is known about an element before its sentences are collected, in the order of start tags. */
+/* Flags of an element, which are found before sentences are collected. They are in the order of start tags.
+ */
 enum { HAS_TEXT = 1, HAS_CHILD = 2, HAS_CHILDREN = 4, HAS_BLOCK = 8 };
 
 /* An open element. */

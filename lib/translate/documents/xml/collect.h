@@ -5,7 +5,7 @@
 #include "translate/documents/format.h"
 #include "translate/documents/xml/xml.h"
 
-/* What an element means for the sentence around it. */
+/* The role of an element in the sentence around it. */
 enum clf__xml_role {
     CLF__XML_OUTER,  /* the sentence ends; the text of the element is not translated, its children may be */
     CLF__XML_BLOCK,  /* the sentence ends; the text of the element is translated */

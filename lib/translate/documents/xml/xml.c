@@ -1,8 +1,8 @@
 /* XML and XHTML.
  *
- * XML: the text of the elements of a list, or of each element with text of its own. Inline elements are those
- * of a second list; without it, the elements that are next to text, and an only child of an inline element.
- */
+ * XML: the option `elements` lists the elements whose text is translated; without it, each element that
+ * contains text is translated. The option `inline_elements` lists the inline elements; without it, an element
+ * is inline if it is beside text, or if it is the only child of an inline element. */
 #include <string.h>
 
 #include "base/memory.h"
