@@ -231,10 +231,14 @@ struct clf__step {
      * prefill_offsets NULL: none. */
     const int32_t *prefill;
     const int32_t *prefill_offsets; /* (rows + 1) */
-    int is_ahead;                   /* 1: prepared before the results of the previous step were known */
-    int candidates;                 /* k candidates per row: the maximum over all sources */
-    int both_statistics;            /* 1: a source needs the statistics before bans */
-    int wants_logits;               /* 1: a source needs the logits */
+    /* 1: the rows are consecutive tokens of one hypothesis: they have the same cache row, which is also their
+     * parent, and ascending positions, and each row sees the rows before it. The next step may start at any
+     * position up to the one after the last row; later rows are forgotten. */
+    int is_chain;
+    int is_ahead;        /* 1: prepared before the results of the previous step were known */
+    int candidates;      /* k candidates per row: the maximum over all sources */
+    int both_statistics; /* 1: a source needs the statistics before bans */
+    int wants_logits;    /* 1: a source needs the logits */
     /* (rows) 1: all logits of the row are computed, because its source reads logits or has picks. NULL: of
      * all rows with wants_logits, of none without. */
     const uint8_t *keeps_logits;

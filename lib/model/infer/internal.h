@@ -43,6 +43,7 @@ struct clf__shortlisted_rows {
 /* Device tables of a step: ids, positions and candidates, one row per hypothesis. */
 struct clf__step_views {
     struct clf__tensor tokens, positions, position_rows, cache_rows, parents, banned_offsets, banned;
+    struct clf__tensor places;          /* (1, R) as in struct clf__mixer_step; buffer NULL: not a chain */
     struct clf__tensor token_rows;      /* as in struct clf__step; buffer NULL: all -1 */
     struct clf__tensor choices;         /* (choices, CLF__CHOICE_WORDS); buffer NULL: none */
     struct clf__tensor previous_scores; /* (1, previous rows), with choices */

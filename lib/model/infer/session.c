@@ -198,6 +198,7 @@ static clf_status reserve_decoder(struct clf__session *session)
         8 * (int64_t)limits->cache_rows + 1 + 4 * sources + limits->banned + clf__shortlists_upload(limits);
     step += 2 * (int64_t)limits->cache_rows * (limits->ranges + (int64_t)limits->picks) +
             CLF__DRAW_WORDS * (int64_t)limits->draws;
+    step += limits->chain;
     int64_t force = (4 + 2 * (int64_t)limits->ranges) * limits->target_tokens + 8 * sources;
     step += limits->pipelined ? limits->cache_rows + CLF__CHOICE_WORDS * sources : 0;
     int64_t count = clf__max_int64(clf__max_int64(step, force), clf__prefill_upload(limits));

@@ -17,6 +17,7 @@ struct clf__session_limits {
     int cache_rows;    /* maximum number of hypotheses: sources * beams; 0: no decoding steps */
     int positions;     /* maximum number of generated tokens */
     int candidates;    /* k of a step */
+    int chain;         /* maximum rows of a step that is a chain; 0: none */
     int prefill;       /* maximum total prefix tokens of a step; 0: no prefill */
     int banned;        /* maximum total banned ids of a step */
     int ranges;        /* ranges of ids per row of a step; 0: none; cannot be combined with shortlists */
@@ -105,6 +106,9 @@ clf_status clf__session_set_shortlist(struct clf__session *session, int slot, co
 
 /* Encodes a batch and caches it as the only content of the memory, source b in slot b. */
 clf_status clf__session_start(struct clf__session *session, const struct clf__sequences *sources);
+
+/* Returns whether steps can be chains: the decoder's layers have self-attention. */
+int clf__session_can_chain(const struct clf__transformer *transformer);
 
 /* Runs one decoding step of a search. */
 clf_status clf__session_step(struct clf__session *session, struct clf__step *step);

@@ -73,6 +73,22 @@ static struct clf__tensor take_picks(struct clf__session *session, const struct 
     return clf__tensor_packed(view, step->rows, 2 * each);
 }
 
+/* Uploads the places in the cache of the rows of a chain. */
+static struct clf__tensor take_places(struct clf__session *session, const struct clf__step *step)
+{
+    int32_t *staged;
+    if (!step->is_chain) {
+        return CLF__NO_TENSOR;
+    }
+    struct clf__tensor view = clf__upload_take(&session->target, step->rows, &staged);
+    for (int r = 0; r < step->rows; r++) {
+        assert(step->cache_rows[r] == step->cache_rows[0] && step->parents[r] == step->cache_rows[0] &&
+               step->positions[r] == step->positions[0] + r);
+        staged[r] = step->cache_rows[r] * session->limits.positions + step->positions[r];
+    }
+    return view;
+}
+
 /* Returns 1 if a token of the step is a candidate of the previous step. */
 static int has_token_rows(const struct clf__step *step)
 {
@@ -109,6 +125,7 @@ static clf_status upload_step(struct clf__session *session, struct clf__step_vie
     views->ranges = take_table(upload, step->ranges, rows, 2 * step->ranges_each);
     views->draws = take_table(upload, step->draws, step->draw_count, CLF__DRAW_WORDS);
     views->picks = take_picks(session, step);
+    views->places = take_places(session, step);
     views->token_rows = has_token_rows(step) ? take_table(upload, step->token_rows, 1, rows) : CLF__NO_TENSOR;
     views->choices = take_table(upload, step->choices, step->choice_count, CLF__CHOICE_WORDS);
     views->previous_scores =
@@ -133,11 +150,31 @@ static clf_status upload_step(struct clf__session *session, struct clf__step_vie
     return clf__upload_send_later(upload);
 }
 
+int clf__session_can_chain(const struct clf__transformer *transformer)
+{
+    return transformer->decoder.layers[0].mixer.kind->expect != NULL;
+}
+
+/* Writes the table of the cache for a chain: the history of the first row, then the rows themselves. */
+static clf_status follow_chain(const struct clf__mixer_kind *kind, const struct clf__mixer_step *all,
+                               const struct clf__step *step)
+{
+    struct clf__mixer_step first = *all;
+    first.cache_rows = clf__tensor_columns(all->cache_rows, 0, 1);
+    first.parents = clf__tensor_columns(all->parents, 0, 1);
+    first.positions = clf__tensor_columns(all->positions, 0, 1);
+    CLF__TRY(kind->follow(&first));
+    return step->rows > 1 ? kind->expect(all, step->cache_rows + 1, step->positions[0] + 1, step->rows - 1)
+                          : CLF_OK;
+}
+
 /* Computes the decoder's input, or leaves this to the launch of the layers. */
 static clf_status start_step(struct clf__session *session, struct clf__layer_call *call,
-                             const struct clf__step_start *start, int rows)
+                             const struct clf__step_start *start, const struct clf__step *step)
 {
     const struct clf__stack *decoder = &session->transformer->decoder;
+    const struct clf__mixer_kind *kind = clf__session_mixer(session);
+    int rows = step->rows;
     struct clf__layer_call first = *call;
     first.addresses = clf__tensor_rows(session->layer_addresses, 0, 1);
     if (decoder->embedder.norm.gamma.buffer == NULL &&
@@ -146,8 +183,10 @@ static clf_status start_step(struct clf__session *session, struct clf__layer_cal
         return CLF_OK;
     }
     const struct clf__front_end_input input = {.ids = start->ids};
-    if (clf__session_mixer(session)->follow != NULL) {
-        CLF__TRY(clf__session_mixer(session)->follow(call->step));
+    if (step->is_chain) {
+        CLF__TRY(follow_chain(kind, call->step, step));
+    } else if (kind->follow != NULL) {
+        CLF__TRY(kind->follow(call->step));
     }
     return clf__embedder_forward(clf__tensor_rows(session->workspace.x, 0, rows), &decoder->embedder, &input,
                                  start->positions);
@@ -183,6 +222,7 @@ static void describe(struct launches *out, struct clf__session *session, const s
         .pairs = views->pairs,
         .most_keys = queued->longest,
         .partials = session->partials,
+        .places = views->places,
     };
     out->start = (struct clf__step_start){
         .front_end = &decoder->embedder.front_end,
@@ -206,7 +246,7 @@ static clf_status decode(struct clf__session *session, struct clf__step *step,
 {
     struct launches launches;
     describe(&launches, session, step, queued);
-    CLF__TRY(start_step(session, &launches.call, &launches.start, step->rows));
+    CLF__TRY(start_step(session, &launches.call, &launches.start, step));
     CLF__TRY(clf__session_run_decoder(session, step->rows, &launches.call, NULL));
     CLF__TRY(clf__session_find_candidates(session, step, &queued->views));
     const struct clf__tensor *read_back = &session->read_back;
@@ -355,6 +395,7 @@ static clf_status enqueue(struct clf__session *session, struct clf__step *step)
     assert(step->ranges_each == 0 || session->shortlists.weight.buffer == NULL);
     assert(step->draw_count <= session->limits.draws && (step->draw_count == 0 || step->ranges_each > 0));
     assert(step->picks_each <= session->limits.picks);
+    assert(!step->is_chain || (step->rows <= session->limits.chain && !step->is_ahead));
     assert(session->queued_count <= session->limits.pipelined);
     assert(step->choice_count == 0 || step->previous_rows == session->previous_rows);
     struct clf__queued_step *queued = &session->queued[session->queued_count];
