@@ -498,6 +498,16 @@ static void await_lines(struct clf_engine *engine, const struct clf__lane *lane)
     }
 }
 
+/* Waits for a job, or, if there are jobs, while other lanes run their units and the pace decides. */
+static void await_work(struct clf_engine *engine)
+{
+    if (engine->first == NULL) {
+        pthread_cond_wait(&engine->work, &engine->lock);
+    } else {
+        clf__engine_wait(engine, &engine->work, CLF__HOOKS_MILLISECONDS);
+    }
+}
+
 /* Lets the lane's thread, or that of another job, run the lane. */
 static void hand_over(struct clf_engine *engine, struct clf__lane *lane)
 {
@@ -524,11 +534,8 @@ void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct c
         if (count_units(&turn) > 0 || turn.task != NULL || turn.unserved != NULL ||
             clf__lane_searched(lane) > 0) {
             run_turn(engine, lane, &turn);
-        } else if (engine->first == NULL) {
-            pthread_cond_wait(&engine->work, &engine->lock);
-        } else if (drives_on(engine, lane, job)) {
-            clf__engine_wait(engine, &engine->work,
-                             CLF__HOOKS_MILLISECONDS); /* other lanes work; their pace decides */
+        } else if (drives_on(engine, lane, job)) { /* await_lines() may have released the lock */
+            await_work(engine);
         }
     }
     hand_over(engine, lane);

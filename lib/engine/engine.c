@@ -98,16 +98,6 @@ void clf__engine_leave(struct clf_engine *engine, int owns)
     }
 }
 
-static void free_waiters(struct clf__waiter *waiter)
-{
-    while (waiter != NULL) {
-        struct clf__waiter *next = waiter->next;
-        pthread_cond_destroy(&waiter->woken);
-        clf__free(waiter);
-        waiter = next;
-    }
-}
-
 void clf__engine_free(struct clf_engine *engine)
 {
     if (engine == NULL) {
@@ -126,7 +116,7 @@ void clf__engine_free(struct clf_engine *engine)
         clf__task_wait(&engine->tasks[i]);
         clf__lane_free(&engine->lanes[i]);
     }
-    free_waiters(engine->spare);
+    clf__queue_end(engine);
     clf__frame_maker_free(engine->frame_maker);
     clf__free(engine->lanes);
     clf__free(engine->tasks);

@@ -22,6 +22,8 @@ static inline int clf__job_is_over(const struct clf__job *job)
 /* Add a prepared job, and remove a job that is over. */
 clf_status clf__queue_add(struct clf_engine *engine, struct clf__job *job);
 void clf__queue_remove(struct clf_engine *engine, struct clf__job *job);
+/* Frees what the queue of an engine without jobs has allocated. */
+void clf__queue_end(struct clf_engine *engine);
 
 /* Returns the next waiting unit that a lane may take, or NULL; with is_served, only a line for which the
  * lane's session has room. Interactive units come before bulk units, as clf_priority documents. Otherwise the

@@ -126,6 +126,16 @@ void clf__queue_remove(struct clf_engine *engine, struct clf__job *job)
     remove_waiter(engine, job);
 }
 
+void clf__queue_end(struct clf_engine *engine)
+{
+    while (engine->spare != NULL) {
+        struct clf__waiter *waiter = engine->spare;
+        engine->spare = waiter->next;
+        pthread_cond_destroy(&waiter->woken);
+        clf__free(waiter);
+    }
+}
+
 static void skip_taken(struct clf__job *job)
 {
     while (job->next_position < job->order_count &&

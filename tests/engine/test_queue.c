@@ -31,6 +31,7 @@ static void begin(void)
 
 static void end(void)
 {
+    clf__queue_end(&engine);
     pthread_cond_destroy(&engine.work);
     pthread_mutex_destroy(&engine.lock);
 }
@@ -45,7 +46,7 @@ static void add(struct work *work, int count, int is_bulk)
     work->job =
         (struct clf__job){.units = work->units, .count = count, .is_bulk = is_bulk, .options = &options};
     assert_ok(clf__job_prepare(&engine, &work->job));
-    clf__queue_add(&engine, &work->job);
+    assert_ok(clf__queue_add(&engine, &work->job));
 }
 
 static void leave(struct work *work)
