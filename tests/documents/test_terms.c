@@ -70,6 +70,9 @@ static void test_marks(void **state)
           "[\"USE <b>AT&T</b> AND <i>THE AT&T LINE</i>\"]");
     check("a.json", "[\"the <b>Big</b> Mac\"]", "Big Mac", "the Big Mac", "[\"THE <b>BIG</b> MAC\"]");
 #ifdef CLF_HAS_GUMBO
+    check("a.html", "<p>use <b>GNU</b> Linux now</p>", "GNU\nLinux", "use now",
+          "<p>USE <b>GNU</b> Linux NOW</p>");
+    check("a.html", "<p><b>GNU</b> Linux now</p>", "GNU\nLinux", "now", "<p><b>GNU</b> Linux NOW</p>");
     check("a.html", "<p>use <b>AT&amp;T now</b></p>", "AT&T", "use now", "<p>USE <b>AT&amp;T NOW</b></p>");
 #endif
     check(
