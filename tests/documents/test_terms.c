@@ -53,6 +53,7 @@ static void test_terms(void **state)
         {"\xe4\xbd\xbf\xe7\x94\xa8Linux\xe7\xb3\xbb\xe7\xbb\x9f a\n", "Linux",
          "\xe4\xbd\xbf\xe7\x94\xa8\xe7\xb3\xbb\xe7\xbb\x9f a",
          "\xe4\xbd\xbf\xe7\x94\xa8Linux\xe7\xb3\xbb\xe7\xbb\x9f A\n"},
+        {"cafe\xcc\x81 a\n", "cafe", "cafe\xcc\x81 a", "CAFE\xcc\x81 A\n"}, /* a combining accent */
         {"a\n", "", "a", "A\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
