@@ -152,7 +152,7 @@ struct part {
     const char *text;
     const struct clf_mark *marks;
     size_t size, from, to, at;
-    int has_space; /* nothing was written yet, or the last text ends with white space */
+    int is_after_term; /* the last text is a term */
 };
 
 static void add_tag(const struct part *part, size_t start, size_t end)
@@ -160,17 +160,18 @@ static void add_tag(const struct part *part, size_t start, size_t end)
     part->writer->add_tag(part->writer->user, part->writer->bytes + start, end - start);
 }
 
-static void add_text(struct part *part, const char *text, size_t size)
+static void add_text(struct part *part, const char *text, size_t size, int is_term)
 {
     part->writer->add_text(part->writer->user, text, size);
-    part->has_space = clf__html_is_space(text[size - 1]);
+    part->is_after_term = is_term;
 }
 
 /* Writes the spaces that a mark without content had around it, unless the translation has them. */
-static void space_before(struct part *part, const struct clf__tags *tags)
+static void space_before(struct part *part, const struct clf__tags *tags, size_t at)
 {
-    if (tags->spaces & CLF__SPACE_BEFORE && !part->has_space) {
-        add_text(part, " ", 1);
+    int is_after_word = at > 0 && !clf__html_is_space(part->text[at - 1]);
+    if (tags->spaces & CLF__SPACE_BEFORE && (is_after_word || part->is_after_term)) {
+        add_text(part, " ", 1, 0);
     }
 }
 
@@ -179,7 +180,7 @@ static void space_after(struct part *part, const struct clf__tags *tags, size_t 
     int is_apart = tags->spaces & CLF__SPACE_BEFORE || at == 0;
     if (is_apart && tags->spaces & CLF__SPACE_AFTER && at < part->size &&
         !clf__html_is_space(part->text[at])) {
-        add_text(part, " ", 1);
+        add_text(part, " ", 1, 0);
     }
 }
 
@@ -187,7 +188,7 @@ static void write_text(struct part *part, size_t start, size_t end)
 {
     size_t from = start > part->from ? start : part->from, to = end < part->to ? end : part->to;
     if (from < to) {
-        add_text(part, part->text + from, to - from);
+        add_text(part, part->text + from, to - from, 0);
     }
 }
 
@@ -209,10 +210,10 @@ static int write_event(void *user, enum clf__markup_event event, int mark, size_
                         : part->at > part->from && part->at <= part->to;
     if (is_start && starts_here) {
         if (!had_text) {
-            space_before(part, tags);
+            space_before(part, tags, part->at);
         }
         if (tags->is_term) {
-            add_text(part, part->segment->kept + tags->start, tags->start_end - tags->start);
+            add_text(part, part->segment->kept + tags->start, tags->start_end - tags->start, 1);
         } else {
             add_tag(part, tags->start, tags->start_end);
         }
@@ -236,6 +237,5 @@ clf_status clf__segment_write(const struct clf__segment_writer *writer, const st
                         .size = is_set ? segment->translation_size : segment->shown.text_size,
                         .from = from,
                         .to = to};
-    part.has_space = from == 0 || clf__html_is_space(part.text[from - 1]);
     return clf__markup_write(part.marks, segment->shown.mark_count, part.size, write_event, &part);
 }

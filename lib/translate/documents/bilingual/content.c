@@ -35,19 +35,6 @@ int clf__bilingual_has_text(const char *bytes, const struct clf__bilingual_conte
     return 0;
 }
 
-int clf__bilingual_is_language(const char *code, size_t size, const char *other, size_t other_size)
-{
-    size_t at = 0;
-    for (; at < size && at < other_size && code[at] != '-' && code[at] != '_' && other[at] != '-' &&
-           other[at] != '_';
-         at++) {
-        if ((code[at] | 0x20) != (other[at] | 0x20)) {
-            return 0;
-        }
-    }
-    return at > 1;
-}
-
 int clf__bilingual_is_root(const char *bytes, size_t size, const char *name)
 {
     struct clf__xml_tokens tokens = clf__xml_begin(bytes, size);

@@ -20,7 +20,7 @@ struct writer {
     int has_space;                   /* a space follows it */
     clf_status status;               /* the first failure */
     int skips_space;                 /* a space that follows is not written: a separator is there */
-    int ends_in_space;               /* nothing was written yet, or the last text ends with a space */
+    int is_after_term;               /* the last text is a term */
 };
 
 static void add_range(const struct writer *writer, struct clf__xml_range range)
@@ -91,7 +91,8 @@ static void add_text(struct writer *writer, const char *text, size_t size)
     if (writer->has_space) {
         clf__output_add(&writer->text, " ", 1);
     }
-    writer->has_space = writer->ends_in_space = text[size - 1] == ' ';
+    writer->is_after_term = 0;
+    writer->has_space = text[size - 1] == ' ';
     clf__output_add(&writer->text, text, size - (size_t)writer->has_space);
 }
 
@@ -110,6 +111,7 @@ static clf_status write_content(struct writer *writer, const struct clf__tags *t
 {
     if (tags->is_term) {
         add_text(writer, writer->segment->kept + tags->start, tags->start_end - tags->start);
+        writer->is_after_term = 1;
         return CLF_OK;
     }
     const struct clf__run_mark *mark = &writer->marks[tags->index];
@@ -128,7 +130,8 @@ static clf_status write_single(struct writer *writer, int index)
 {
     const struct clf__tags *tags = &writer->segment->tags[index];
     size_t at = writer->segment->moved[index].start, size = writer->segment->translation_size;
-    if (tags->spaces & CLF__SPACE_BEFORE && !writer->ends_in_space) {
+    int is_after_word = at > 0 && !has_space_at(writer, at - 1);
+    if (tags->spaces & CLF__SPACE_BEFORE && (is_after_word || writer->is_after_term)) {
         add_text(writer, " ", 1);
     }
     CLF__TRY(write_content(writer, tags));
@@ -197,7 +200,6 @@ static clf_status write_segment(const struct clf__splice *splice, const struct c
                             .base = &runs->marks[segment->kind],
                             .marks = &runs->marks[segment->kind + 1]};
     writer.stack[0] = writer.base;
-    writer.ends_in_space = 1;
     add_text(&writer, " ", (size_t)writer.base->has_space_before);
     clf_status status = clf__markup_write(segment->moved, segment->shown.mark_count,
                                           segment->translation_size, take_event, &writer);
