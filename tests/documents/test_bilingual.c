@@ -283,6 +283,11 @@ static void test_memory(void **state)
     assert_int_equal(clf_memory_count(memory), 1);
     check_memory("a.txt", "one\n", memory, 1, "eins\n");
     clf_memory_free(memory);
+    /* "est" begins with "es", but is Estonian */
+    memory = open_memory(TMX("<tu>" TUV("en", "one") TUV("es", "uno") TUV("et", "\xc3\xbcks") "</tu>"), "en",
+                         "est_Latn");
+    check_memory("a.txt", "one\n", memory, 1, "\xc3\xbcks\n");
+    clf_memory_free(memory);
     memory = open_memory(bytes, NULL, NULL);
     assert_int_equal(clf_memory_count(memory), 6);
     clf_memory_free(memory);

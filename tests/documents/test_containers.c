@@ -152,6 +152,17 @@ static void test_book(void **state)
     struct archive archive = archive_make(entries);
     assert_fails(clf_document_open(&document, archive.bytes, archive.size, &options), CLF_FORMAT,
                  "OEBPS/b.xhtml: is encrypted");
+    char *package = support_array(4 << 20, 1); /* more documents than an archive may have */
+    size_t size = (size_t)sprintf(package, "<package>");
+    for (int i = 0; i <= 20000; i++) {
+        size += (size_t)sprintf(
+            package + size, "<item id=\"%d\" href=\"%d.xhtml\" media-type=\"application/xhtml+xml\"/>", i, i);
+    }
+    strcpy(package + size, "</package>");
+    entries[2].content = package;
+    archive = archive_make(entries);
+    assert_fails(clf_document_open(&document, archive.bytes, archive.size, &options), CLF_UNSUPPORTED,
+                 "OEBPS/book.opf: lists more than 20000 documents; divide the book");
     entries[1].content = "<container/>";
     archive = archive_make(entries);
     assert_fails(clf_document_open(&document, archive.bytes, archive.size, &options), CLF_FORMAT,

@@ -144,6 +144,29 @@ static void test_word_order(void **state)
                "<w:p>" BEGIN("0") R("four three two one") END("0") BEGIN("1") END("1") "</w:p>");
 }
 
+/* Terms that are not translated, among marks with other properties and marks without content. */
+static void test_terms(void **state)
+{
+    (void)state;
+    struct archive archive = make_word("<w:p>" S("use clformer now and ") RB("GNU") S(
+        " Linux ") "<w:r>" B
+                   "<w:t>too</w:t><w:tab/><w:t>daily</w:t></w:r></w:p><w:p>" R("GNU Linux") "</w:p>");
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.name = "a.docx";
+    options.kept_terms = "clformer\nGNU\nLinux\n";
+    struct clf_document *document = document_open_with(&options, archive.bytes, archive.size);
+    document_translate(document, document_shout);
+    struct archive changed = archive_written(document);
+    assert_string_equal(
+        body_of(&changed),
+        "<w:p>" S("USE clformer NOW AND ") RB("GNU")
+            S(" Linux ") "<w:r>" B
+                         "<w:t>TOO</w:t><w:tab/><w:t>DAILY</w:t></w:r></w:p><w:p>" R("GNU Linux") "</w:p>");
+    clf_document_free(document);
+    clf_document_free(archive_open("a.docx", &changed));
+}
+
 #define FIELD(kind) "<w:r><w:fldChar w:fldCharType=\"" kind "\"/></w:r>"
 #define CODE        "<w:r><w:instrText> HYPERLINK x </w:instrText></w:r>"
 
@@ -344,6 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_word, support_teardown),
         cmocka_unit_test_teardown(test_word_order, support_teardown),
+        cmocka_unit_test_teardown(test_terms, support_teardown),
         cmocka_unit_test_teardown(test_fields, support_teardown),
         cmocka_unit_test_teardown(test_divided_runs, support_teardown),
         cmocka_unit_test_teardown(test_many_marks, support_teardown),

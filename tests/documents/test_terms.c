@@ -53,6 +53,7 @@ static void test_terms(void **state)
         {"\xe4\xbd\xbf\xe7\x94\xa8Linux\xe7\xb3\xbb\xe7\xbb\x9f a\n", "Linux",
          "\xe4\xbd\xbf\xe7\x94\xa8\xe7\xb3\xbb\xe7\xbb\x9f a",
          "\xe4\xbd\xbf\xe7\x94\xa8Linux\xe7\xb3\xbb\xe7\xbb\x9f A\n"},
+        {"cafe\xcc\x81 a\n", "cafe", "cafe\xcc\x81 a", "CAFE\xcc\x81 A\n"}, /* a combining accent */
         {"a\n", "", "a", "A\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -70,6 +71,9 @@ static void test_marks(void **state)
           "[\"USE <b>AT&T</b> AND <i>THE AT&T LINE</i>\"]");
     check("a.json", "[\"the <b>Big</b> Mac\"]", "Big Mac", "the Big Mac", "[\"THE <b>BIG</b> MAC\"]");
 #ifdef CLF_HAS_GUMBO
+    check("a.html", "<p>use <b>GNU</b> Linux now</p>", "GNU\nLinux", "use now",
+          "<p>USE <b>GNU</b> Linux NOW</p>");
+    check("a.html", "<p><b>GNU</b> Linux now</p>", "GNU\nLinux", "now", "<p><b>GNU</b> Linux NOW</p>");
     check("a.html", "<p>use <b>AT&amp;T now</b></p>", "AT&T", "use now", "<p>USE <b>AT&amp;T NOW</b></p>");
 #endif
     check(

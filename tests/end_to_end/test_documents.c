@@ -129,6 +129,10 @@ static void test_encoding(void **state)
     assert_refused(result, 1, "a.txt: \"latin-99\" is not an encoding");
 }
 
+#define TMX_SOURCE                                                                                           \
+    "<tmx version=\"1.4\"><header srclang=\"fr\"/><body><tu><tuv xml:lang=\"fr\"><seg>Il est "               \
+    "tard.</seg></tuv>"
+
 /* A translation memory, terms that are not translated, and texts that have a translation. */
 static void test_known_translations(void **state)
 {
@@ -155,6 +159,17 @@ static void test_known_translations(void **state)
                           "msgstr \"Late.\"\n");
     assert_string_equal(result.errors,
                         process_format("clformer: %s/a.po: 1 of 1 texts are in %s/m.tmx\n", folder, folder));
+    /* Languages of files are not settings of the model, which has none. */
+    result = run_clformer(
+        NULL, process_format(TRANSLATE "-s fr -t en --quiet --memory %s/m.tmx %s/a.po", folder, folder));
+    assert_output(result, "msgid \"Bonjour.\"\nmsgstr \"Good morning.\"\n\nmsgid \"Il est tard.\"\n"
+                          "msgstr \"Late.\"\n");
+    process_write(folder, "a.tmx", TMX_SOURCE "</tu></body></tmx>\n",
+                  strlen(TMX_SOURCE "</tu></body></tmx>\n"));
+    result = run_clformer(NULL, process_format(TRANSLATE "-t en %s/a.tmx", folder));
+    assert_output(result, TMX_SOURCE "<tuv xml:lang=\"en\"><seg>It's late.</seg></tuv></tu></body></tmx>\n");
+    result = run_clformer(NULL, process_format(TRANSLATE "-t en %s/a.po", folder));
+    assert_refused(result, 2, "this model has no language setting; remove the language \"en\"");
     result = run_clformer(NULL, process_format(TRANSLATE "--memory %s/a.po %s/a.po", folder, folder));
     assert_refused(result, 1, "a.po: line 1: is not well-formed XML");
 #endif

@@ -85,6 +85,19 @@ static void test_subtitles(void **state)
     assert_non_null(strstr(last.body, "Invalid request: file: line 2: "));
 }
 
+#ifdef CLF_HAS_LIBXML2
+/* A translation is added in the target language of the request. */
+static void test_tmx(void **state)
+{
+    (void)state;
+    check_download(
+        upload("a.tmx", "<tmx><body><tu><tuv xml:lang='fr'><seg>Merci.</seg></tuv></tu></body></tmx>", 200),
+        "a_en.tmx",
+        "<tmx><body><tu><tuv xml:lang='fr'><seg>Merci.</seg></tuv>"
+        "<tuv xml:lang=\"en\"><seg>Thanks.</seg></tuv></tu></body></tmx>");
+}
+#endif
+
 #ifdef CLF_HAS_LIBZIP
 
 /* A file that is not text. */
@@ -224,6 +237,9 @@ int main(void)
         cmocka_unit_test_teardown(test_text, support_teardown),
         cmocka_unit_test_teardown(test_html, support_teardown),
         cmocka_unit_test_teardown(test_subtitles, support_teardown),
+#ifdef CLF_HAS_LIBXML2
+        cmocka_unit_test_teardown(test_tmx, support_teardown),
+#endif
 #ifdef CLF_HAS_LIBZIP
         cmocka_unit_test_teardown(test_office, support_teardown),
 #endif

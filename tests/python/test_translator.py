@@ -100,6 +100,15 @@ def test_document(translator):
         translator.translate_document("Oui", format="text")
 
 
+def test_languages_of_documents():
+    """The languages of TMX and of translation memories are those of the translator."""
+    tmx = b"<tmx><header srclang='en'/><body><tu><tuv xml:lang='en'><seg>Hello.</seg></tuv>%s</tu></body></tmx>"
+    memory = tmx % b"<tuv xml:lang='de'><seg>Hallo.</seg></tuv><tuv xml:lang='fr'><seg>Bonjour.</seg></tuv>"
+    translator = clformer.Translator(ROOT / "tests/fixtures/models/m2m100-text", source_language="en", target_language="fr")
+    assert translator.translate_document(tmx % b"", format="tmx", memory=memory) == \
+        tmx % b'<tuv xml:lang="fr"><seg>Bonjour.</seg></tuv>'
+
+
 def test_kinds_of_lists(translator, french):
     expected = [str(x) for x in translator.translate_batch(french[:4])]
 

@@ -101,9 +101,11 @@ static clf_status finish(struct documents **out, clf_status status)
 }
 
 clf_status documents_read_file(struct documents **out, const void *bytes, size_t size, const char *format,
-                               size_t most)
+                               const char *source, const char *target, size_t most)
 {
-    const struct clf_document_options options = options_of(format, most);
+    struct clf_document_options options = options_of(format, most);
+    options.source_language = source != NULL && strcmp(source, "auto") != 0 ? source : NULL;
+    options.target_language = target;
     clf_status status = create(out, 1);
     return finish(out, status == CLF_OK ? add_document(*out, bytes, size, &options) : status);
 }

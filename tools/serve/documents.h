@@ -30,9 +30,11 @@ clf_status documents_read(struct documents **out, const json_t *strings, const c
                           const json_t *ignored);
 /* Finds the texts of a file, which need not be text.
  *
- * @param bytes (size) the file. */
+ * @param bytes (size) the file.
+ * @param source language code; "auto" or NULL: unknown.
+ * @param target language code; NULL: unknown. */
 clf_status documents_read_file(struct documents **out, const void *bytes, size_t size, const char *format,
-                               size_t most);
+                               const char *source, const char *target, size_t most);
 void documents_free(struct documents *documents);
 
 /* Returns the texts of all documents; borrowed. */

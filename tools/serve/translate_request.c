@@ -132,6 +132,8 @@ static int read_documents(struct translation_request *request, const struct fiel
     clf_status status = CLF_OK;
     if (request->format != NULL) {
         status = documents_read_file(&request->documents, fields->file, fields->file_size, request->format,
+                                     json_string_value(json_object_get(fields->object, "source")),
+                                     json_string_value(json_object_get(fields->object, "target")),
                                      TEXTS_MOST_LINES);
     } else if (is_html(fields)) {
         status = documents_read(&request->documents, request->array, "html", TEXTS_MOST_LINES, NULL);

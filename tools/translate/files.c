@@ -9,10 +9,12 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "model/model.h"
 #include "shared/input.h"
 #include "shared/progress.h"
 #include "shared/ranks.h"
 #include "shared/sink.h"
+#include "text/tokenizers/tokenizer.h"
 #include "translate/documents/format.h"
 
 /* A file to translate. */
@@ -363,6 +365,26 @@ static clf_status create_engine(struct job *job)
     return clf_engine_create(&job->engine, models, job->setup.count, &options);
 }
 
+/* Returns whether the languages are those of a translation memory or of a file. */
+static int has_file_languages(const struct job *job)
+{
+    int has_some = job->memory != NULL;
+    for (int i = 0; i < job->flags->operand_count; i++) {
+        const struct clf_document *document = job->files[i].document;
+        has_some |= document != NULL && strcmp(clf_document_format_of(document)->name, "tmx") == 0;
+    }
+    return has_some;
+}
+
+/* Languages of files need not be settings of the model: a model of one language pair has none. */
+static void drop_languages(struct job *job)
+{
+    const struct clf__tokenizer *tokenizer = job->setup.model->tokenizer;
+    if (has_file_languages(job) && tokenizer != NULL && clf__tokenizer_languages(tokenizer) == 0) {
+        job->flags->translate.source_language = job->flags->translate.target_language = NULL;
+    }
+}
+
 /* Opens the devices and the model, and translates. */
 static int run(struct job *job)
 {
@@ -372,6 +394,7 @@ static int run(struct job *job)
     }
     status = flags_apply(job->flags, job->setup.model);
     if (status < 0) {
+        drop_languages(job);
         clf_status created = create_engine(job);
         status = created == CLF_OK ? translate_all(job) : report_failure(created);
     }

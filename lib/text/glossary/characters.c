@@ -74,3 +74,12 @@ int clf__is_word_character(int32_t character)
 {
     return u_isalnum(character) || (U_MASK(u_charType(character)) & U_GC_M_MASK) != 0;
 }
+
+int clf__is_word_boundary(int32_t before, int32_t after)
+{
+    if (!clf__is_word_character(before) || !clf__is_word_character(after)) {
+        return 1;
+    }
+    int is_mark = (U_MASK(u_charType(after)) & U_GC_M_MASK) != 0;
+    return !is_mark && (clf__is_unspaced(before) || clf__is_unspaced(after));
+}

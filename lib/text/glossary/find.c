@@ -18,12 +18,7 @@ static int is_boundary(const struct clf__characters *line, int at)
     if (at == 0 || at == line->count) {
         return 1;
     }
-    int32_t before = line->items[at - 1], after = line->items[at];
-    if (!clf__is_word_character(before) || !clf__is_word_character(after)) {
-        return 1;
-    }
-    int is_mark = (U_MASK(u_charType(after)) & U_GC_M_MASK) != 0;
-    return !is_mark && (clf__is_unspaced(before) || clf__is_unspaced(after));
+    return clf__is_word_boundary(line->items[at - 1], line->items[at]);
 }
 
 /* Returns the first term from `low` to high - 1 whose character at `depth` is at least `character`; all have

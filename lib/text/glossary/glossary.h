@@ -60,5 +60,7 @@ void clf__targets_free(struct clf__targets *targets);
 int clf__is_unspaced(int32_t character);
 /* Returns whether a character belongs to a word: a letter, a digit or a mark on one. */
 int clf__is_word_character(int32_t character);
+/* Returns whether a word may begin or end between two characters. */
+int clf__is_word_boundary(int32_t before, int32_t after);
 
 #endif

@@ -153,6 +153,18 @@ static struct parts parts_of(const char *code)
     return parts;
 }
 
+int clf__languages_are_same(const char *code, size_t size, const char *other, size_t other_size)
+{
+    char copy[MAX_CODE] = {0}, other_copy[MAX_CODE] = {0};
+    if (size >= sizeof copy || other_size >= sizeof other_copy) {
+        return 0;
+    }
+    memcpy(copy, code, size);
+    memcpy(other_copy, other, other_size);
+    const struct parts parts = parts_of(copy), other_parts = parts_of(other_copy);
+    return parts.language[0] != '\0' && strcasecmp(parts.language, other_parts.language) == 0;
+}
+
 /* Returns whether a model's code matches the request; a missing script or country matches any. */
 static int may_be(const struct parts *wanted, const char *code)
 {

@@ -2,6 +2,7 @@
 #ifndef CLF_TEXT_LANGUAGES_H
 #define CLF_TEXT_LANGUAGES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -29,5 +30,9 @@ void clf__languages_free(struct clf__languages *languages);
  * zho_Hant) if it is unambiguous. Returns CLF_BAD_ARGUMENT with a message that suggests similar codes. */
 clf_status clf__languages_find(const struct clf__language **out, const struct clf__languages *languages,
                                const char *wanted);
+
+/* Returns whether two codes name the same language, whatever their scripts and countries: "en", "en-US" and
+ * "eng_Latn". */
+int clf__languages_are_same(const char *code, size_t size, const char *other, size_t other_size);
 
 #endif

@@ -48,7 +48,7 @@ static struct clf__tags *add_mark(struct clf__inlines *inlines, const char *byte
                  (clf__html_is_space(bytes[end]) ? CLF__SPACE_AFTER : 0);
     struct clf__tags *tags = &inlines->tags[inlines->count];
     inlines->marks[inlines->count++] = (struct clf_mark){inlines->text.size, inlines->text.size, parent};
-    *tags = (struct clf__tags){start, end, end, end, spaces, 0};
+    *tags = (struct clf__tags){start, end, end, end, spaces, 0, 0};
     extend(inlines, start, end);
     return tags;
 }
@@ -223,7 +223,6 @@ size_t clf__placeholder_size(const char *text, size_t size)
  * @param name receives the hash of the name. */
 static size_t read_tag(int *kind, unsigned *name, const char *text, size_t size)
 {
-    static const char *const empty[] = {"br", "img", "wbr", "hr"};
     size = size < MOST_TAG ? size : MOST_TAG;
     struct clf__html_tokens tokens = {.bytes = text, .size = size};
     struct clf__html_token token;
@@ -232,10 +231,8 @@ static size_t read_tag(int *kind, unsigned *name, const char *text, size_t size)
         return 0;
     }
     *name = clf__html_hash(text + token.name, token.name_size);
-    *kind = token.kind == CLF__HTML_END_TAG ? -1 : !token.is_self_closing;
-    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-        *kind = *name == clf__html_hash(empty[i], strlen(empty[i])) ? 0 : *kind;
-    }
+    int is_void = (clf__html_kind_of(text + token.name, token.name_size) & CLF__HTML_IS_VOID) != 0;
+    *kind = is_void ? 0 : token.kind == CLF__HTML_END_TAG ? -1 : !token.is_self_closing;
     return token.end;
 }
 

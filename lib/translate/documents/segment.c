@@ -33,6 +33,9 @@ static clf_status fill(struct clf__segment *out, const struct clf__new_segment *
     CLF__TRY(clf__copy_bytes(&out->text, segment->text, segment->size));
     CLF__TRY(copy(&out->marks, segment->marks, segment->count, sizeof *out->marks));
     CLF__TRY(copy(&out->tags, segment->tags, segment->count, sizeof *out->tags));
+    for (int i = 0; i < segment->count; i++) {
+        out->tags[i].index = i;
+    }
     out->start = segment->start;
     out->end = segment->end;
     out->kind = segment->kind;
@@ -149,6 +152,7 @@ struct part {
     const char *text;
     const struct clf_mark *marks;
     size_t size, from, to, at;
+    int is_after_term; /* the last text is a term */
 };
 
 static void add_tag(const struct part *part, size_t start, size_t end)
@@ -156,33 +160,35 @@ static void add_tag(const struct part *part, size_t start, size_t end)
     part->writer->add_tag(part->writer->user, part->writer->bytes + start, end - start);
 }
 
-static void add_space(const struct part *part)
+static void add_text(struct part *part, const char *text, size_t size, int is_term)
 {
-    part->writer->add_text(part->writer->user, " ", 1);
+    part->writer->add_text(part->writer->user, text, size);
+    part->is_after_term = is_term;
 }
 
 /* Writes the spaces that a mark without content had around it, unless the translation has them. */
-static void space_before(const struct part *part, const struct clf__tags *tags, size_t at)
+static void space_before(struct part *part, const struct clf__tags *tags, size_t at)
 {
-    if (tags->spaces & CLF__SPACE_BEFORE && at > 0 && !clf__html_is_space(part->text[at - 1])) {
-        add_space(part);
+    int is_after_word = at > 0 && !clf__html_is_space(part->text[at - 1]);
+    if (tags->spaces & CLF__SPACE_BEFORE && (is_after_word || part->is_after_term)) {
+        add_text(part, " ", 1, 0);
     }
 }
 
-static void space_after(const struct part *part, const struct clf__tags *tags, size_t at)
+static void space_after(struct part *part, const struct clf__tags *tags, size_t at)
 {
     int is_apart = tags->spaces & CLF__SPACE_BEFORE || at == 0;
     if (is_apart && tags->spaces & CLF__SPACE_AFTER && at < part->size &&
         !clf__html_is_space(part->text[at])) {
-        add_space(part);
+        add_text(part, " ", 1, 0);
     }
 }
 
-static void write_text(const struct part *part, size_t start, size_t end)
+static void write_text(struct part *part, size_t start, size_t end)
 {
     size_t from = start > part->from ? start : part->from, to = end < part->to ? end : part->to;
     if (from < to) {
-        part->writer->add_text(part->writer->user, part->text + from, to - from);
+        add_text(part, part->text + from, to - from, 0);
     }
 }
 
@@ -207,8 +213,7 @@ static int write_event(void *user, enum clf__markup_event event, int mark, size_
             space_before(part, tags, part->at);
         }
         if (tags->is_term) {
-            part->writer->add_text(part->writer->user, part->segment->kept + tags->start,
-                                   tags->start_end - tags->start);
+            add_text(part, part->segment->kept + tags->start, tags->start_end - tags->start, 1);
         } else {
             add_tag(part, tags->start, tags->start_end);
         }

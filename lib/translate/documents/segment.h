@@ -13,6 +13,7 @@ struct clf__tags {
     size_t start, start_end, end, end_end; /* both tags; end == end_end: only a start tag */
     int spaces;                            /* flags below; only for a mark without content */
     int is_term; /* [start, start_end) are bytes of clf__segment.kept, which are text */
+    int index;   /* of the mark in clf__new_segment; unused for terms */
 };
 enum {
     CLF__SPACE_BEFORE = 1,

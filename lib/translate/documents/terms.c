@@ -162,7 +162,7 @@ static void add_mark(struct lists *lists, const struct change *change, struct cl
     size_t at = change->map[term.start];
     lists->marks[lists->count] = (struct clf_mark){at, at, parent};
     lists->tags[lists->count++] =
-        (struct clf__tags){from, from + term.size, from + term.size, from + term.size, spaces, 1};
+        (struct clf__tags){from, from + term.size, from + term.size, from + term.size, spaces, 1, 0};
 }
 
 static void fill_lists(struct lists *lists, const struct change *change)

@@ -8,6 +8,7 @@
 #include <unicode/utf8.h>
 
 #include "base/memory.h"
+#include "text/glossary/glossary.h"
 
 static UChar32 point_before(const char *text, size_t size)
 {
@@ -47,8 +48,7 @@ int clf__words_need_space(const char *text, size_t size, const char *next, size_
 
 int clf__words_are_joined(const char *text, size_t size, size_t at)
 {
-    UChar32 before = point_before(text, at), after = point_at(text + at, size - at);
-    return u_isalnum(before) && u_isalnum(after) && !is_unspaced(before) && !is_unspaced(after);
+    return !clf__is_word_boundary(point_before(text, at), point_at(text + at, size - at));
 }
 
 static clf_status find_breaks(size_t **out, int *count, UBreakIterator *iterator, const char *text,

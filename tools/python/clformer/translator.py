@@ -210,7 +210,8 @@ class Translator:
         encoding: of the document and of the result, such as "windows-1252"; None: UTF-8, or that of a byte order mark.
         all: also translates texts of PO, XLIFF and TMX that have a translation.
         do_not_translate: terms that are kept as they are, such as product names.
-        memory: bytes of a translation memory in TMX, whose translations of equal texts are used instead of the model.
+        memory: bytes of a translation memory in TMX, whose translations of equal texts are used instead of the model. The
+            languages of TMX are source_language and target_language.
         subtitle_width: columns of a line of subtitles; 0: one line; None: 42.
         reading_speed: a warning counts the subtitles with more characters per second; 0: no warning; None: 21.
         elements: XML: names of the elements whose text is translated, separated by commas; None: each with text.
@@ -240,6 +241,10 @@ class Translator:
         settings = translate_options(self._engine.model.first, merged)
         settings.interrupted = poll_hook(field_type(settings, "interrupted"))
         settings.payload = flag.payload
+        memory_options = _c.clf_memory_options()
+        lib.clf_memory_options_init_sized(memory_options, ctypes.sizeof(memory_options))
+        struct.source_language = memory_options.source_language = settings.source_language
+        struct.target_language = memory_options.target_language = settings.target_language
 
         def translate() -> Tuple[bytes, List[str]]:
             translator = self._engine.enter(merged)  # keeps the engine open
@@ -248,7 +253,7 @@ class Translator:
             try:
                 check(lib.clf_document_open(ctypes.byref(handle), document, len(document), struct))
                 if memory is not None:
-                    check(lib.clf_memory_open(ctypes.byref(texts), memory, len(memory), None))
+                    check(lib.clf_memory_open(ctypes.byref(texts), memory, len(memory), memory_options))
                     check(lib.clf_document_recall(handle, texts, None))
                 check(lib.clf_document_translate(handle, self._engine.handle, settings))
                 check(lib.clf_document_write(ctypes.byref(out), ctypes.byref(size), handle))

@@ -56,10 +56,6 @@ clf_status clf__bilingual_create(struct clf_document *document);
 clf_status clf__bilingual_write(struct clf__output *out, struct clf_document *document);
 void clf__bilingual_close(struct clf_document *document);
 
-/* Returns whether two language codes, such as "en", "en-US" and "eng_Latn", name the same language: the first
- * part of one begins with that of the other, ignoring case. */
-int clf__bilingual_is_language(const char *code, size_t size, const char *other, size_t other_size);
-
 /* Returns whether a text is XML whose first element has a name. */
 int clf__bilingual_is_root(const char *bytes, size_t size, const char *name);
 

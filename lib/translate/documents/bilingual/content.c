@@ -35,19 +35,6 @@ int clf__bilingual_has_text(const char *bytes, const struct clf__bilingual_conte
     return 0;
 }
 
-int clf__bilingual_is_language(const char *code, size_t size, const char *other, size_t other_size)
-{
-    size_t at = 0;
-    for (; at < size && at < other_size && code[at] != '-' && code[at] != '_' && other[at] != '-' &&
-           other[at] != '_';
-         at++) {
-        if ((code[at] | 0x20) != (other[at] | 0x20)) {
-            return 0;
-        }
-    }
-    return at > 1;
-}
-
 int clf__bilingual_is_root(const char *bytes, size_t size, const char *name)
 {
     struct clf__xml_tokens tokens = clf__xml_begin(bytes, size);
@@ -113,13 +100,12 @@ static size_t escaped_tag_end(const char *bytes, size_t at, size_t end)
 /* Adds the HTML tag with escaped brackets at a position; returns its size, or 0 if there is none. */
 static size_t add_escaped_tag(struct reader *reader, size_t at, size_t end)
 {
-    static const char *const empty[] = {"br", "hr", "img", "wbr"};
     const char *bytes = reader->bytes;
     size_t name = at + strlen("&lt;"), size = 0;
     if (!clf__text_begins(bytes + at, end - at, "&lt;") || name >= end) {
         return 0;
     }
-    int is_end = bytes[name] == '/', is_empty = 0;
+    int is_end = bytes[name] == '/';
     name += (size_t)is_end;
     while (name + size < end && isalnum((unsigned char)bytes[name + size])) {
         size++;
@@ -130,9 +116,7 @@ static size_t add_escaped_tag(struct reader *reader, size_t at, size_t end)
         return 0;
     }
     unsigned hash = clf__html_hash(bytes + name, size);
-    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-        is_empty |= hash == clf__html_hash(empty[i], strlen(empty[i]));
-    }
+    int is_empty = (clf__html_kind_of(bytes + name, size) & CLF__HTML_IS_VOID) != 0;
     is_empty |= bytes[tag_end - (bytes[tag_end - 1] == '>' ? 2 : 5)] == '/';
     reader->is_full |= clf__inlines_are_full(&reader->inlines);
     if (is_empty) {

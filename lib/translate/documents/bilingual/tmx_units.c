@@ -1,6 +1,7 @@
 /* The translation units of TMX. */
 #include <string.h>
 
+#include "text/tokenizers/languages.h"
 #include "translate/documents/bilingual/bilingual.h"
 
 static struct clf__xml_range language_of(const char *bytes, const struct clf__xml_token *tag)
@@ -15,7 +16,7 @@ static struct clf__xml_range language_of(const char *bytes, const struct clf__xm
 
 static int is_language(const char *bytes, struct clf__xml_range code, const char *other)
 {
-    return clf__bilingual_is_language(bytes + code.start, code.end - code.start, other, strlen(other));
+    return clf__languages_are_same(bytes + code.start, code.end - code.start, other, strlen(other));
 }
 
 struct clf__tmx_reader clf__tmx_begin(const char *bytes, size_t size, struct clf__tmx_languages languages)
@@ -49,8 +50,8 @@ static int is_source(const struct clf__tmx_reader *reader, struct clf__xml_range
         return is_language(bytes, code, reader->languages.source);
     }
     return header->start == header->end ||
-           clf__bilingual_is_language(bytes + code.start, code.end - code.start, bytes + header->start,
-                                      header->end - header->start);
+           clf__languages_are_same(bytes + code.start, code.end - code.start, bytes + header->start,
+                                   header->end - header->start);
 }
 
 static int is_target(const struct clf__tmx_reader *reader, struct clf__xml_range code)

@@ -105,7 +105,7 @@ static void add_element(struct clf__html_text *out, const struct clf__html_block
 {
     const struct clf__html_piece *tag = &block->pieces[piece];
     struct clf__tags *tags = &out->tags[out->count];
-    *tags = (struct clf__tags){tag->start, tag->end, tag->end, tag->end, 0, 0};
+    *tags = (struct clf__tags){tag->start, tag->end, tag->end, tag->end, 0, 0, 0};
     if (tag->partner >= 0) {
         tags->end = block->pieces[tag->partner].start;
         tags->end_end = block->pieces[tag->partner].end;

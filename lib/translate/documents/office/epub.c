@@ -119,6 +119,10 @@ static clf_status add_item(struct package *package, const char *name, const stru
         !clf__xml_attribute(&address, bytes, tag, "href")) {
         return CLF_OK;
     }
+    if (package->count == CLF__ARCHIVE_MOST_ENTRIES) { /* names are compared with those of the entries */
+        return clf__fail(CLF_UNSUPPORTED, "%s: lists more than %d documents; divide the book", name,
+                         CLF__ARCHIVE_MOST_ENTRIES);
+    }
     CLF__TRY(clf__grow(&package->items, package->count, &package->capacity, sizeof *package->items));
     CLF__TRY(resolve(&item.name, name, bytes + address.start, address.end - address.start));
     clf_status status = clf__copy_bytes(&item.id, bytes + id.start, id.end - id.start);

@@ -12,7 +12,7 @@ struct writer {
     const struct clf__splice *splice;
     const struct clf__segment *segment;
     const struct clf__run_language *language;
-    const struct clf__run_mark *base, *marks;                 /* marks: (segment->shown.mark_count) */
+    const struct clf__run_mark *base, *marks;                 /* marks: by clf__tags.index */
     const struct clf__run_mark *stack[CLF__MOST_INLINES + 1]; /* (depth + 1) the properties of text */
     int depth;
     const struct clf__run_mark *run; /* the open run; NULL: none */
@@ -20,6 +20,7 @@ struct writer {
     int has_space;                   /* a space follows it */
     clf_status status;               /* the first failure */
     int skips_space;                 /* a space that follows is not written: a separator is there */
+    int is_after_term;               /* the last text is a term */
 };
 
 static void add_range(const struct writer *writer, struct clf__xml_range range)
@@ -90,6 +91,7 @@ static void add_text(struct writer *writer, const char *text, size_t size)
     if (writer->has_space) {
         clf__output_add(&writer->text, " ", 1);
     }
+    writer->is_after_term = 0;
     writer->has_space = text[size - 1] == ' ';
     clf__output_add(&writer->text, text, size - (size_t)writer->has_space);
 }
@@ -104,15 +106,15 @@ static int has_space_at(const struct writer *writer, size_t at)
     return writer->segment->translation[at] == ' ';
 }
 
-/* Writes a mark without content, with the spaces that it had around it. */
-static clf_status write_single(struct writer *writer, int index)
+/* Writes the content of a mark without other marks in it. */
+static clf_status write_content(struct writer *writer, const struct clf__tags *tags)
 {
-    const struct clf__run_mark *mark = &writer->marks[index];
-    const struct clf__tags *tags = &writer->segment->tags[index];
-    size_t at = writer->segment->moved[index].start, size = writer->segment->translation_size;
-    if (tags->spaces & CLF__SPACE_BEFORE && at > 0 && !has_space_at(writer, at - 1)) {
-        add_text(writer, " ", 1);
+    if (tags->is_term) {
+        add_text(writer, writer->segment->kept + tags->start, tags->start_end - tags->start);
+        writer->is_after_term = 1;
+        return CLF_OK;
     }
+    const struct clf__run_mark *mark = &writer->marks[tags->index];
     flush_text(writer, !mark->is_separator);
     if (mark->kind == CLF__RUN_IS_IN_RUN) {
         open_run(writer, mark);
@@ -120,7 +122,19 @@ static clf_status write_single(struct writer *writer, int index)
         close_run(writer);
     }
     writer->skips_space |= mark->is_separator;
-    CLF__TRY(write_bytes(writer, tags->start, tags->start_end));
+    return write_bytes(writer, tags->start, tags->start_end);
+}
+
+/* Writes a mark without content, with the spaces that it had around it. */
+static clf_status write_single(struct writer *writer, int index)
+{
+    const struct clf__tags *tags = &writer->segment->tags[index];
+    size_t at = writer->segment->moved[index].start, size = writer->segment->translation_size;
+    int is_after_word = at > 0 && !has_space_at(writer, at - 1);
+    if (tags->spaces & CLF__SPACE_BEFORE && (is_after_word || writer->is_after_term)) {
+        add_text(writer, " ", 1);
+    }
+    CLF__TRY(write_content(writer, tags));
     int is_apart = tags->spaces & CLF__SPACE_BEFORE || at == 0;
     if (is_apart && tags->spaces & CLF__SPACE_AFTER && at < size && !has_space_at(writer, at)) {
         add_text(writer, " ", 1);
@@ -128,13 +142,20 @@ static clf_status write_single(struct writer *writer, int index)
     return CLF_OK;
 }
 
+/* Returns whether a mark is a term, or an element that is written as it is. */
+static int is_single(const struct writer *writer, const struct clf__tags *tags)
+{
+    const struct clf__run_mark *mark = &writer->marks[tags->index];
+    return tags->is_term || mark->kind == CLF__RUN_IS_IN_RUN || mark->kind == CLF__RUN_IS_BESIDE;
+}
+
 static clf_status start_mark(struct writer *writer, int index)
 {
-    const struct clf__run_mark *mark = &writer->marks[index];
     const struct clf__tags *tags = &writer->segment->tags[index];
-    if (mark->kind == CLF__RUN_IS_IN_RUN || mark->kind == CLF__RUN_IS_BESIDE) {
+    if (is_single(writer, tags)) {
         return write_single(writer, index);
     }
+    const struct clf__run_mark *mark = &writer->marks[tags->index];
     flush_text(writer, 1);
     writer->stack[++writer->depth] = mark;
     if (mark->kind == CLF__RUN_IS_RUN) {
@@ -146,14 +167,13 @@ static clf_status start_mark(struct writer *writer, int index)
 
 static clf_status end_mark(struct writer *writer, int index)
 {
-    const struct clf__run_mark *mark = &writer->marks[index];
     const struct clf__tags *tags = &writer->segment->tags[index];
-    if (mark->kind == CLF__RUN_IS_IN_RUN || mark->kind == CLF__RUN_IS_BESIDE) {
+    if (is_single(writer, tags)) {
         return CLF_OK;
     }
     flush_text(writer, 1);
     writer->depth--;
-    if (mark->kind == CLF__RUN_IS_RUN) {
+    if (writer->marks[tags->index].kind == CLF__RUN_IS_RUN) {
         return CLF_OK;
     }
     close_run(writer);

@@ -129,7 +129,7 @@ static clf_status add_mark(struct reader *reader, const struct clf__cue_tag *tag
     struct clf__subtitles *subtitles = reader->subtitles;
     const struct clf__cue_tag *end = tag->partner >= 0 ? &reader->tags[tag->partner] : NULL;
     struct clf__cue_mark mark = {{tag->at, end != NULL ? end->at : tag->at, parent},
-                                 {tag->start, tag->end, tag->end, tag->end, 0, 0}};
+                                 {tag->start, tag->end, tag->end, tag->end, 0, 0, 0}};
     if (end != NULL) {
         mark.tags.end = end->start;
         mark.tags.end_end = end->end;
