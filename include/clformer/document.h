@@ -53,7 +53,8 @@ struct clf_document_options {
      * text, and the only child of such an element. */
     const char *inline_elements;
     /* Encoding of the file, which its translation keeps: an alias of ICU, such as "windows-1252"; NULL: that
-     * of a byte order mark of UTF-16 or UTF-32, or of an XML declaration, otherwise UTF-8. */
+     * of a byte order mark of UTF-16 or UTF-32, of an XML declaration, or of a meta element of HTML,
+     * otherwise UTF-8. */
     const char *encoding;
     /* Terms that are not translated, such as product names: UTF-8, one per line; NULL: none. A term is whole
      * words in the same letter case. */

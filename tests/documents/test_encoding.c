@@ -1,6 +1,7 @@
 /* Documents in other encodings than UTF-8. */
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/documents.h"
@@ -127,6 +128,54 @@ static void test_xml(void **state)
 }
 #endif
 
+#ifdef CLF_HAS_GUMBO
+/* HTML in the encoding that a meta element names. */
+static void test_html(void **state)
+{
+    (void)state;
+    static const char *const western[] = {
+        "<meta charset=windows-1252>", "<head><META CHARSET = 'latin1' />",
+        "<meta content='text/html; charset=iso-8859-1' http-equiv=Content-Type>",
+        "<title>\xe9</title><meta name=a content=b><meta charset=\"CP1252\">"};
+    static const char *const others[] = {"<meta charset=utf-8>",
+                                         "<meta charset=utf-16>",
+                                         "<meta charset=nosuch>",
+                                         "<meta charset>",
+                                         "<!-- <meta charset=latin1> -->",
+                                         "<meta content='text/html; charset=latin1'>",
+                                         "<meta charset=latin1",
+                                         "<metal charset=latin1>",
+                                         "<p charset=latin1>",
+                                         "\xef\xbb\xbf<meta charset=latin1>"};
+    char bytes[1200], expected[1200];
+    for (size_t i = 0; i < sizeof western / sizeof *western; i++) {
+        int size = snprintf(bytes, sizeof bytes, "%s<p>caf\xe9 \x93</p>", western[i]);
+        struct clf_document *document;
+        assert_ok(open_as(&document, "a.html", NULL, bytes, (size_t)size));
+        const char *text = clf_document_segment_at(document, clf_document_count(document) - 1)->text;
+        assert_string_equal(text, "caf\xc3\xa9 \xe2\x80\x9c");
+        clf_document_free(document);
+        snprintf(expected, sizeof expected, "%s<p>CAF\xe9 \x93</p>", western[i]);
+        check("a.html", NULL, bytes, (size_t)size, document_shout, expected, (size_t)size);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        int size = snprintf(bytes, sizeof bytes, "%s<p>caf\xc3\xa9</p>", others[i]);
+        check("a.html", NULL, bytes, (size_t)size, document_same, bytes, (size_t)size);
+        size = snprintf(bytes, sizeof bytes, "%s<p>caf\xe9</p>", others[i]);
+        struct clf_document *document;
+        assert_fails(open_as(&document, "a.html", NULL, bytes, (size_t)size), CLF_TEXT, "a.html: ");
+    }
+    /* Another format, another encoding, and a meta element that comes too late. */
+    struct clf_document *document;
+    const char latin[] = "<meta charset=latin1>caf\xe9";
+    assert_fails(open_as(&document, "a.txt", NULL, BYTES(latin)), CLF_TEXT, "a.txt: ");
+    assert_fails(open_as(&document, "a.html", "UTF-8", BYTES(latin)), CLF_TEXT, "a.html: ");
+    memset(bytes, ' ', 1010);
+    strcpy(bytes + 1010, latin);
+    assert_fails(open_as(&document, "a.html", NULL, bytes, strlen(bytes)), CLF_TEXT, "a.html: ");
+}
+#endif
+
 static void test_missing_characters(void **state)
 {
     (void)state;
@@ -189,6 +238,9 @@ int main(void)
         cmocka_unit_test_teardown(test_unchanged, support_teardown),
 #ifdef CLF_HAS_LIBXML2
         cmocka_unit_test_teardown(test_xml, support_teardown),
+#endif
+#ifdef CLF_HAS_GUMBO
+        cmocka_unit_test_teardown(test_html, support_teardown),
 #endif
         cmocka_unit_test_teardown(test_missing_characters, support_teardown),
         cmocka_unit_test_teardown(test_refusals, support_teardown),

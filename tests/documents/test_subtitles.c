@@ -363,6 +363,42 @@ static void test_hostile_cues(void **state)
     }
 }
 
+/* Tags of up to 1024 bytes are tags. A search for the end of each tag in the rest of the cue would take
+ * quadratic time. */
+static void test_long_tags(void **state)
+{
+    (void)state;
+    const size_t huge = support_small() ? 2000000 : 20000000;
+    static const struct {
+        const char *name, *begin, *tag;
+        char end;
+    } cases[] = {{"a.srt", CUE(1), "<font ", '>'},
+                 {"a.srt", CUE(1), "{\\an8", '}'},
+                 {"a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n", "<b.", '>'}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t size = 1024; size <= 1025; size++) {
+            char *bytes = support_array(size + 200, 1), *tag = bytes + strlen(cases[i].begin);
+            sprintf(bytes, "%s%s", cases[i].begin, cases[i].tag);
+            memset(tag + strlen(cases[i].tag), 'x', size - strlen(cases[i].tag));
+            tag[size - 1] = cases[i].end;
+            strcpy(tag + size, "Hello.\n");
+            struct clf_document *document = document_open(cases[i].name, bytes);
+            assert_int_equal(clf_document_segment_at(document, 0)->text_size, size == 1024 ? 6 : size + 6);
+            clf_document_free(document);
+        }
+        char *bytes = support_array(huge + 200, 1), *text = bytes + strlen(cases[i].begin);
+        strcpy(bytes, cases[i].begin);
+        for (size_t at = 0; at < huge; at += strlen(cases[i].tag)) {
+            strcpy(text + at, cases[i].tag);
+        }
+        text[strlen(text)] = cases[i].end;
+        struct clf_document *document = document_open(cases[i].name, bytes);
+        assert_true(clf_document_count(document) > 0);
+        clf_document_free(document);
+        support_free_all();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +413,7 @@ int main(void)
         cmocka_unit_test_teardown(test_webvtt, support_teardown),
         cmocka_unit_test_teardown(test_bad_times, support_teardown),
         cmocka_unit_test_teardown(test_hostile_cues, support_teardown),
+        cmocka_unit_test_teardown(test_long_tags, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

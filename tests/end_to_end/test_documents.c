@@ -1,9 +1,13 @@
 /* clformer translate FILE...: subtitles and plain text, from files to files. */
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "base/file.h"
+#include "base/hash.h"
 #include "support/archive.h"
 #include "support/process.h"
 
@@ -247,6 +251,9 @@ static void test_refusals(void **state)
     refuse(process_format(TRANSLATE "%s %s -o %s/new", film, film, folder), 2,
            "both translations would be written");
     refuse(process_format(TRANSLATE "- -o %s", folder), 2, "standard input has no name");
+    refuse(process_format(TRANSLATE "--resume %s", film), 2, "--resume: requires an output file");
+    refuse(process_format(TRANSLATE "--resume %s -o /dev/null", film), 2,
+           "--resume: requires an output file");
     refuse(TRANSLATE "--format srt", 2, "--format: requires a file");
     refuse(TRANSLATE "--subtitle-width 30", 2, "--subtitle-width: requires a file");
     refuse(TRANSLATE "--reading-speed 15", 2, "--reading-speed: requires a file");
@@ -256,9 +263,9 @@ static void test_refusals(void **state)
     refuse(TRANSLATE "--all", 2, "--all: requires a file");
     refuse(TRANSLATE "--do-not-translate a", 2, "--do-not-translate: requires a file");
     refuse(TRANSLATE "--memory a", 2, "--memory: requires a file");
-    static const char *const flags[] = {
-        "--json",       "--stream", "--resume",       "--n-best 2",        "--alternatives 2",
-        "--alignments", "--tokens", "--exact-tokens", "--target-prefix a", "--target-prefix-file a"};
+    static const char *const flags[] = {"--json",           "--stream",          "--n-best 2",
+                                        "--alternatives 2", "--alignments",      "--tokens",
+                                        "--exact-tokens",   "--target-prefix a", "--target-prefix-file a"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         refuse(process_format(TRANSLATE "%s %s", flags[i], film), 2,
                "applies only to lines of standard input");
@@ -284,6 +291,122 @@ static void test_signal(void **state)
     clf__names_free(&names);
 }
 
+/* --- Interrupted runs. --- */
+
+/* Runs with two files; the second one's finished texts are not clformer's, so the run stops between the
+ * files. */
+static const char *stop_between_files(const char **call)
+{
+    const char *folder = make_folder("a.srt", subtitles), *out = path_in(folder, "out");
+    process_write(folder, "b.srt", subtitles, strlen(subtitles));
+    assert_ok(clf__folder_create(out));
+    process_write(out, "b.srt.part", "x", 1);
+    *call = process_format(TRANSLATE "%s/a.srt %s/b.srt -o %s", folder, folder, out);
+    struct process_result result = run_clformer(NULL, *call);
+    assert_int_equal(result.status, 2);
+    assert_non_null(strstr(result.errors, "b.srt.part: is not an unfinished clformer output"));
+    assert_non_null(strstr(result.errors, "3 finished texts are kept beside the output; add --resume"));
+    assert_file(out, "a.srt", translated);
+    assert_file(out, "b.srt.part", "x");
+    assert_int_equal(unlink(path_in(out, "b.srt.part")), 0);
+    return out;
+}
+
+/* Writes finished texts, and a record that counts the first `size` bytes as `lines`. */
+static void write_part(const char *folder, const char *bytes, size_t size, int lines)
+{
+    const char *path = path_in(folder, "a.srt.part.json");
+    json_t *record = json_load_file(path, 0, NULL);
+    char hash[32];
+    snprintf(hash, sizeof hash, "%016" PRIx64, clf__fnv(CLF__FNV_BEGIN, bytes, size));
+    json_array_set_new(json_object_get(record, "inputs"), 1, json_string(hash));
+    json_object_set_new(record, "lines", json_integer(lines));
+    json_object_set_new(record, "bytes", json_integer((json_int_t)size));
+    assert_int_equal(json_dump_file(record, path, 0), 0);
+    json_decref(record);
+    process_write(folder, "a.srt.part", bytes, strlen(bytes));
+}
+
+/* As after kill -9: one text is recorded, and the next line is incomplete. The recorded translation, which
+ * the model would not give, is used, and the others are translated. */
+static void test_resume(void **state)
+{
+    (void)state;
+    static const char part[] = "[1,\"Today <3?\",[[6,8,-1]]]\n[2,\"hal";
+    const char *call, *out = stop_between_files(&call);
+    write_part(out, part, strcspn(part, "\n") + 1, 1);
+    struct process_result result = run_clformer(NULL, process_format("%s --resume", call));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.errors, "a.srt.part: has 1 texts, 0 of which failed; the run continues"));
+    size_t size;
+    const char *written = process_read(out, "a.srt", &size);
+    assert_non_null(strstr(written, "\r\n- Today <i><3</i>?\r\n- No, I'm sick.\r\n"));
+    assert_non_null(strstr(written, "I think we should go home\r\n"));
+    assert_file(out, "b.srt", translated);
+    struct clf__names names;
+    assert_ok(clf__folder_list(&names, out));
+    assert_int_equal(names.count, 2);
+    clf__names_free(&names);
+}
+
+/* A finished file is not translated again: all its texts come from the earlier run. */
+static void test_resume_finished(void **state)
+{
+    (void)state;
+    const char *call, *out = stop_between_files(&call);
+    assert_int_equal(unlink(path_in(out, "a.srt")), 0);
+    struct process_result result = run_clformer(NULL, process_format("%s --resume", call));
+    assert_int_equal(result.status, 0);
+    assert_non_null(strstr(result.errors, "a.srt.part: has 3 texts"));
+    assert_file(out, "a.srt", translated);
+    assert_file(out, "b.srt", translated);
+}
+
+static void refuse_resume(const char *call, const char *out, const char *message)
+{
+    size_t size;
+    const char *part = process_read(out, "a.srt.part", &size);
+    struct process_result result = run_clformer(NULL, process_format("%s --resume", call));
+    assert_int_equal(result.status, 2);
+    if (strstr(result.errors, message) == NULL) {
+        fail_msg("%s is not in %s", message, result.errors);
+    }
+    assert_file(out, "a.srt.part", part);
+}
+
+static void test_resume_refusals(void **state)
+{
+    (void)state;
+    static const char *const damaged[] = {"[9,\"a\",[]]\n",
+                                          "[-1,\"a\",[]]\n",
+                                          "[0,\"a\"\n",
+                                          "[0]\n",
+                                          "{}\n",
+                                          "[1,\"a\",[]]\n",
+                                          "[1,\"a\",[[0,2,-1]]]\n",
+                                          "[1,\"a\",[[1,0,-1]]]\n",
+                                          "[1,\"a\",[[0,1,0]]]\n",
+                                          "[0,7,[]]\n",
+                                          "[0,\"\\u0000\",[]]\n"};
+    const char *call, *out = stop_between_files(&call);
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        write_part(out, damaged[i], strlen(damaged[i]), 1);
+        refuse_resume(call, out, "a.srt.part: is damaged; remove --resume to start again");
+    }
+    write_part(out, "[0,null]\n", 9, 1);
+    process_write(out, "a.srt.part", "[1,null]\n", 9);
+    refuse_resume(call, out, "a.srt.part: is damaged");
+    process_write(out, "a.srt.part", "", 0);
+    refuse_resume(call, out, "a.srt.part: has 0 bytes, fewer than the 9");
+    process_write(out, "a.srt.part", "[0,null]\n", 9);
+    refuse_resume(process_format("%s --beam 2", call), out, "--beam differs");
+    refuse_resume(process_format("%s --subtitle-width 30", call), out, "--subtitle-width differs");
+    process_write(path_in(out, ".."), "a.srt", subtitles, strlen(subtitles) - 2);
+    refuse_resume(call, out, "the input differs: ");
+    process_write(out, "a.srt.part.json", "{}", 2);
+    refuse_resume(call, out, "is not a clformer record");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +423,9 @@ int main(void)
         cmocka_unit_test_teardown(test_several_files, support_teardown),
         cmocka_unit_test_teardown(test_refusals, support_teardown),
         cmocka_unit_test_teardown(test_signal, support_teardown),
+        cmocka_unit_test_teardown(test_resume, support_teardown),
+        cmocka_unit_test_teardown(test_resume_finished, support_teardown),
+        cmocka_unit_test_teardown(test_resume_refusals, support_teardown),
     };
     return cmocka_run_group_tests_name("end_to_end/documents", tests, NULL, NULL);
 }

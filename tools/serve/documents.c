@@ -135,6 +135,7 @@ clf_status documents_read(struct documents **out, const json_t *strings, const c
     clf_status status = create(out, json_array_size(strings));
     status = names != NULL ? status : no_memory();
     options.ignored = names;
+    options.encoding = "UTF-8"; /* of JSON and forms, whatever the document names */
     for (size_t i = 0; i < json_array_size(strings) && status == CLF_OK; i++) {
         const json_t *string = json_array_get(strings, i);
         status = add_document(*out, json_string_value(string), json_string_length(string), &options);

@@ -95,6 +95,8 @@ static clf_status add_model(json_t *files, const struct flags *flags)
     CLF__TRY(clf__folder_exists(flags->model) ? add_folder(files, flags->model, flags->output)
                                               : add_file(files, last_name(flags->model), flags->model));
     CLF__TRY(flags->glossary != NULL ? add_file(files, "--glossary", flags->glossary) : CLF_OK);
+    CLF__TRY(flags->kept_terms != NULL ? add_file(files, "--do-not-translate", flags->kept_terms) : CLF_OK);
+    CLF__TRY(flags->memory != NULL ? add_file(files, "--memory", flags->memory) : CLF_OK);
     return shortlist != NULL && clf__file_exists(shortlist) ? add_file(files, "--shortlist", shortlist)
                                                             : CLF_OK;
 }

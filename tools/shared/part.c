@@ -35,7 +35,7 @@ clf_status part_open(struct part *out, const char *output)
 {
     char *folder = NULL;
     const char *slash = strrchr(output, '/');
-    *out = (struct part){.output = output};
+    *out = (struct part){.output = output, .unit = "line"};
     clf_status status = clf__format(&out->path, "%s.part", output);
     if (status == CLF_OK) {
         status = clf__format(&out->record_path, "%s.json", out->path);
@@ -226,8 +226,8 @@ static clf_status begin_anew(struct part *part, const struct older *older, const
     }
     if (older->state.lines > 0) {
         clf__log(CLF_LOG_NOTICE,
-                 "%s: %lld lines from an earlier run are replaced; use --resume to continue the earlier run",
-                 part->path, older->state.lines);
+                 "%s: %lld %ss from an earlier run are replaced; use --resume to continue the earlier run",
+                 part->path, older->state.lines, part->unit);
     }
     CLF__TRY(write_record(part, state, 0));
     return ftruncate(fileno(part->file), 0) == 0 ? CLF_OK : fail_to_write(part);
@@ -238,7 +238,7 @@ static clf_status begin(struct part *part, const struct older *older, int resume
     if (!resumes || older->record.root == NULL || older->state.lines == 0) {
         CLF__TRY(begin_anew(part, older, state));
         if (resumes) {
-            clf__log(CLF_LOG_NOTICE, "%s: does not exist; the run starts at line 1", part->path);
+            clf__log(CLF_LOG_NOTICE, "%s: does not exist; the run starts at %s 1", part->path, part->unit);
         }
         return CLF_OK;
     }
@@ -278,8 +278,8 @@ clf_status part_continue(struct part *part, const struct part_state *state)
     if (fseeko(part->file, bytes, SEEK_SET) != 0 || ftruncate(fileno(part->file), bytes) != 0) {
         return fail_to_write(part);
     }
-    clf__log(CLF_LOG_NOTICE, "%s: has %lld lines, %lld of which failed; the run continues at line %lld",
-             part->path, state->lines, state->failed, state->lines + 1);
+    clf__log(CLF_LOG_NOTICE, "%s: has %lld %ss, %lld of which failed; the run continues at %s %lld",
+             part->path, state->lines, part->unit, state->failed, part->unit, state->lines + 1);
     return CLF_OK;
 }
 

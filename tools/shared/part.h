@@ -23,6 +23,7 @@ struct part_state {
 /* Close with part_close(), also after a failure. A zeroed struct is closed. */
 struct part {
     const char *output;       /* borrowed */
+    const char *unit;         /* what a line holds, for messages: "line" or "text" */
     char *path, *record_path; /* OUTPUT.part, OUTPUT.part.json */
     FILE *file;               /* the file for the lines; NULL before part_begin() */
     json_t *made_of;

@@ -31,7 +31,12 @@ void progress_update(struct progress *progress, long long lines, unsigned long l
     }
     progress->last = now;
     erase_line();
-    fprintf(stderr, "%lld lines, %.1f lines/s", lines, (double)lines / elapsed);
+    if (progress->total_texts > 0) {
+        fprintf(stderr, "%lld of %lld texts, %.1f texts/s", lines, progress->total_texts,
+                (double)lines / elapsed);
+    } else {
+        fprintf(stderr, "%lld lines, %.1f lines/s", lines, (double)lines / elapsed);
+    }
     if (progress->total_bytes > bytes && bytes > 0) {
         double left = elapsed * (double)(progress->total_bytes - bytes) / (double)bytes;
         fprintf(stderr, ", %d:%02d left", (int)left / 60, (int)left % 60);

@@ -6,6 +6,7 @@ struct progress {
     int shown;                      /* 1 if stderr is a terminal and --quiet is not given */
     double start, last;             /* seconds */
     unsigned long long total_bytes; /* size of the input, 0 if unknown */
+    long long total_texts;          /* of all documents; 0: lines are counted */
 };
 
 /* `input` is the descriptor from which lines are read. */

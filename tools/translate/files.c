@@ -6,22 +6,26 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "model/model.h"
 #include "shared/input.h"
+#include "shared/made_of.h"
 #include "shared/progress.h"
 #include "shared/ranks.h"
 #include "shared/sink.h"
 #include "text/tokenizers/tokenizer.h"
 #include "translate/documents/format.h"
+#include "translate/finished.h"
 
 /* A file to translate. */
 struct file {
     const char *path;
     char *output;                  /* owned; NULL: standard output */
     struct clf_document *document; /* NULL: the file cannot be read */
+    uint64_t source;               /* hash of the file */
     int recalled;                  /* segments that are in the translation memory */
 };
 
@@ -32,11 +36,16 @@ struct job {
     struct clf_memory *memory; /* --memory; NULL: none */
     struct setup setup;
     struct clf_engine *engine;
+    int takes;       /* groups of flags */
+    json_t *made_of; /* NULL: no output is a file */
     struct file *current;
+    struct finished finished;    /* of the current file */
+    struct clf__failure failure; /* to record a finished segment */
     struct progress progress;
     long long done;           /* segments */
     unsigned long long bytes; /* bytes of these segments */
-    int failed, cut;          /* segments */
+    long long failed, cut;    /* segments */
+    long long kept;           /* finished segments that --resume finds */
 };
 
 static const char *name_of(const struct file *file)
@@ -63,6 +72,14 @@ int files_check_none(const struct flags *flags)
                : report_wrong_call("--%s: requires a file to translate; name it after the flags", flag);
 }
 
+/* Returns whether the output is a folder, in which the files keep their names. */
+static int is_folder(const struct flags *flags)
+{
+    const char *output = flags->output;
+    return output != NULL && (flags->operand_count > 1 || clf__folder_exists(output) ||
+                              (output[0] != '\0' && output[strlen(output) - 1] == '/'));
+}
+
 /* Refuses flags that apply only to lines. */
 static int check_flags(const struct flags *flags)
 {
@@ -72,7 +89,6 @@ static int check_flags(const struct flags *flags)
     } lines_only[] = {
         {"json", flags->json},
         {"stream", flags->stream},
-        {"resume", flags->resume},
         {"n-best", flags->n_best > 1},
         {"alternatives", flags->alternatives > 0},
         {"alignments", flags->alignments},
@@ -87,20 +103,15 @@ static int check_flags(const struct flags *flags)
                                      lines_only[i].name);
         }
     }
+    if (flags->resume && (flags->output == NULL || !(is_folder(flags) || sink_is_file(flags->output)))) {
+        return report_wrong_call("--resume: requires an output file; add --output FILE");
+    }
     const struct clf_document_options options = {.format = flags->document_format};
     const struct clf__format *format;
     if (flags->document_format != NULL && clf__format_find(&format, &options, "", 0) != CLF_OK) {
         return report_wrong_call("--format: %s", clf_last_error());
     }
     return ranks_refuse("files are translated by a single process; start it without mpirun or srun");
-}
-
-/* Returns whether the output is a folder, in which the files keep their names. */
-static int is_folder(const struct flags *flags)
-{
-    const char *output = flags->output;
-    return output != NULL && (flags->operand_count > 1 || clf__folder_exists(output) ||
-                              (output[0] != '\0' && output[strlen(output) - 1] == '/'));
 }
 
 static clf_status name_output(struct file *file, const struct flags *flags)
@@ -233,6 +244,7 @@ static int open_all(struct job *job)
         char *bytes;
         size_t size;
         int status = input_read_all(&bytes, &size, file->path, CLF__DOCUMENT_MOST_BYTES);
+        file->source = status == EXIT_DONE ? clf__fnv(CLF__FNV_BEGIN, bytes, size) : 0;
         clf_status opened = status == EXIT_DONE ? open_document(file, job, bytes, size) : CLF_FILE;
         if (opened != CLF_OK) {
             clf_document_free(file->document);
@@ -281,8 +293,8 @@ static int write_document(struct file *file, const struct flags *flags)
 
 static int is_interrupted(void *payload)
 {
-    (void)payload;
-    return output_failed() || signals_interrupted(NULL);
+    const struct job *job = payload;
+    return job->failure.status != CLF_OK || output_failed() || signals_interrupted(NULL);
 }
 
 static void show_progress(void *payload)
@@ -298,6 +310,9 @@ static void take_segment(int index, const struct clf_translation *translation, v
     const struct clf_document_segment *segment = clf_document_segment_at(job->current->document, index);
     job->done++;
     job->bytes += segment->text_size;
+    if (job->finished.part.file != NULL && job->failure.status == CLF_OK) {
+        job->failure = clf__failure_keep(finished_add(&job->finished, index, translation));
+    }
     if (translation->status != CLF_OK) {
         progress_clear(&job->progress);
         fprintf(stderr, "clformer: %s: line %d: %s\n", name_of(job->current), segment->line,
@@ -326,7 +341,65 @@ static void begin_progress(struct job *job)
         for (int k = 0; document != NULL && k < clf_document_count(document); k++) {
             const struct clf_document_segment *segment = clf_document_segment_at(document, k);
             job->progress.total_bytes += segment->translation == NULL ? segment->text_size : 0;
+            job->progress.total_texts += segment->translation == NULL;
         }
+    }
+}
+
+static int keeps_finished(const struct file *file)
+{
+    return file->document != NULL && file->output != NULL && sink_is_file(file->output);
+}
+
+/* Opens the finished texts of the current file, and leaves them out of the progress. */
+static clf_status begin_file(struct job *job)
+{
+    const struct file *file = job->current;
+    if (!keeps_finished(file)) {
+        return CLF_OK;
+    }
+    if (job->made_of == NULL) {
+        CLF__TRY(made_of_describe(&job->made_of, "translate", job->flags, job->takes));
+    }
+    CLF__TRY(finished_open(&job->finished, file->document, file->source, file->output, job->made_of,
+                           job->flags->resume));
+    const struct part_state *state = &job->finished.state;
+    job->failed += state->failed;
+    job->cut += state->cut;
+    job->progress.total_texts -= state->lines;
+    job->progress.total_bytes -= job->finished.known_bytes;
+    return CLF_OK;
+}
+
+static clf_status translate_file(struct job *job)
+{
+    long long kept = 0;
+    clf_status status = begin_file(job);
+    if (status == CLF_OK) {
+        status = clf_document_translate(job->current->document, job->engine, &job->flags->translate);
+        status = job->failure.status != CLF_OK ? clf__failure_again(&job->failure) : status;
+    }
+    status = finished_close(&job->finished, status, &kept);
+    progress_clear(&job->progress);
+    job->kept += kept;
+    return status;
+}
+
+/* Removes the finished texts of all files, because their outputs are complete. */
+static int remove_finished(const struct job *job)
+{
+    clf_status status = CLF_OK;
+    for (int i = 0; i < job->flags->operand_count && status == CLF_OK; i++) {
+        status = keeps_finished(&job->files[i]) ? finished_remove(job->files[i].output) : CLF_OK;
+    }
+    return status == CLF_OK ? EXIT_DONE : report_failure(status);
+}
+
+static void report_kept(const struct job *job)
+{
+    if (job->kept > 0 && !job->flags->quiet) {
+        fprintf(stderr, "clformer: %lld finished text%s kept beside the output; add --resume to continue\n",
+                job->kept, job->kept == 1 ? " is" : "s are");
     }
 }
 
@@ -344,14 +417,18 @@ static int translate_all(struct job *job)
         if (job->current->document == NULL) {
             continue;
         }
-        clf_status status = clf_document_translate(job->current->document, job->engine, options);
-        progress_clear(&job->progress);
+        clf_status status = translate_file(job);
         int written = status == CLF_OK ? write_document(job->current, job->flags) : report_failure(status);
         result = written != EXIT_DONE ? written : result;
         if (status != CLF_OK) { /* the other files would fail in the same way */
-            return result;
+            break;
         }
     }
+    if (result != EXIT_DONE) {
+        report_kept(job);
+        return result;
+    }
+    result = remove_finished(job);
     return result != EXIT_DONE ? result : job->failed > 0 ? EXIT_FAILED : job->cut > 0 ? EXIT_CUT : EXIT_DONE;
 }
 
@@ -426,9 +503,9 @@ static int count_documents(const struct job *job)
     return count;
 }
 
-int files_translate(struct flags *flags)
+int files_translate(struct flags *flags, int takes)
 {
-    struct job job = {.flags = flags};
+    struct job job = {.flags = flags, .takes = takes};
     int status = check_flags(flags);
     if (status >= 0) {
         return status;
@@ -451,6 +528,7 @@ int files_translate(struct flags *flags)
         clf_string_free(job.files[i].output);
     }
     free(job.files);
+    json_decref(job.made_of);
     clf__free(job.kept_terms);
     clf_memory_free(job.memory);
     setup_close(&job.setup);

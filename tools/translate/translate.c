@@ -48,7 +48,7 @@ static const char help[] =
     "HTML (.html), strings of JSON (.json), new messages of gettext (.po) and plain text (.txt). A\n"
     "sentence that goes on over several subtitles is translated whole and divided over them again. OUTPUT\n"
     "is a file, or a folder, in which several files keep their names; - is standard input or output. A\n"
-    "file is written when it is complete:\n"
+    "file is written when it is complete; its finished texts are in OUTPUT.part, for --resume:\n"
     "  $ clformer translate -m opus-mt-fr-en film.srt -o film.en.srt\n"
     "  $ clformer translate -m opus-mt-fr-en *.vtt -o english\n\n"
     "A multilingual model requires the languages, as the model's codes or as short codes:\n"
@@ -235,7 +235,7 @@ int verb_translate(int argc, char **argv)
         TAKES_MODEL | TAKES_DEVICES | TAKES_SEARCH | TAKES_LINES | TAKES_TEXTS | TAKES_JSON | TAKES_RESULTS;
     int status = flags_parse(&stream.flags, argc, argv, takes | TAKES_DOCUMENTS, help);
     if (status < 0 && stream.flags.operand_count > 0) {
-        return files_translate(&stream.flags);
+        return files_translate(&stream.flags, takes | TAKES_DOCUMENTS);
     }
     if (status < 0) {
         status = files_check_none(&stream.flags);

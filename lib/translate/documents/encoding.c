@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "translate/documents/format.h"
+#include "translate/documents/html/charset.h"
 #include "translate/documents/xml/xml.h"
 
 enum { CHUNK = 1024 };
@@ -55,6 +56,28 @@ static clf_status copy_declared(char **out, const char *bytes, size_t size)
         return CLF_OK;
     }
     return clf__copy_bytes(out, bytes + value.start, length);
+}
+
+/* Copies the encoding that an HTML document names; NULL if there is none. As in browsers, an unknown name is
+ * ignored, UTF-16 is UTF-8, and ISO-8859-1 and ASCII are windows-1252. */
+static clf_status copy_charset(char **out, const struct clf_document *document)
+{
+    const struct clf__format *format;
+    char *name;
+    UErrorCode error = U_ZERO_ERROR;
+    *out = NULL;
+    CLF__TRY(clf__html_charset(&name, document->bytes, document->size));
+    if (name == NULL) {
+        return CLF_OK;
+    }
+    const char *known = ucnv_getAlias(name, 0, &error);
+    int is_used = known != NULL && strncasecmp(known, "UTF-16", 6) != 0 &&
+                  clf__format_find(&format, &document->options, document->bytes, document->size) == CLF_OK &&
+                  strcmp(format->shown.name, "html") == 0;
+    int is_western = is_used && (strcmp(known, "ISO-8859-1") == 0 || strcmp(known, "US-ASCII") == 0);
+    clf_status status = is_used ? clf__copy_string(out, is_western ? "windows-1252" : name) : CLF_OK;
+    clf__free(name);
+    return status;
 }
 
 static clf_status open_converter(UConverter **out, const char *encoding)
@@ -133,6 +156,9 @@ clf_status clf__document_decode(struct clf_document *document)
     }
     if (encoding == NULL) {
         CLF__TRY(copy_declared(&declared, document->bytes, document->size));
+        if (declared == NULL && clf__document_mark(document->bytes, document->size) == 0) {
+            CLF__TRY(copy_charset(&declared, document));
+        }
         encoding = declared;
     }
     clf_status status = encoding != NULL ? decode_as(document, encoding) : CLF_OK;

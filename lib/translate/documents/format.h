@@ -53,7 +53,7 @@ clf_status clf__format_find(const struct clf__format **out, const struct clf_doc
                             const char *bytes, size_t size);
 
 /* Converts the bytes of a document to UTF-8 from the encoding of the options, of a byte order mark of UTF-16
- * or UTF-32, or of an XML declaration. */
+ * or UTF-32, of an XML declaration, or of a meta element of HTML. */
 clf_status clf__document_decode(struct clf_document *document);
 /* Converts the output from UTF-8 to the encoding of the document. */
 clf_status clf__document_encode(struct clf__output *out, const struct clf_document *document);

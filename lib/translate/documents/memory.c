@@ -306,7 +306,7 @@ static clf_status set_match(int *is_set, struct match *match, struct clf__segmen
         return CLF_OK;
     }
     CLF__TRY(clf__segment_set(segment, match->plain.bytes, match->plain.size, match->moved));
-    segment->is_recalled = *is_set = 1;
+    segment->is_known = *is_set = 1;
     return CLF_OK;
 }
 

@@ -134,7 +134,7 @@ clf_status clf__segment_set(struct clf__segment *segment, const char *text, size
     segment->translation_size = size;
     segment->shown.translation = translation;
     segment->moved = marks;
-    segment->is_recalled = 0;
+    segment->is_known = 0;
     return CLF_OK;
 }
 

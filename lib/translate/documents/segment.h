@@ -32,7 +32,7 @@ struct clf__segment {
     char *translation;      /* (translation_size) NULL: not set */
     size_t translation_size;
     struct clf_mark *moved; /* (shown.mark_count) of the translation */
-    int is_recalled;        /* the translation is from a translation memory */
+    int is_known;           /* from a translation memory or an earlier run; not translated */
     char *kept;             /* terms that are not translated, one after another; NULL: none */
 };
 

@@ -126,7 +126,7 @@ static void select_lines(struct call *call, int has_marks)
     call->line_count = 0;
     for (int i = 0; i < call->document->segments.count; i++) {
         const struct clf_document_segment *segment = &call->document->segments.items[i].shown;
-        if ((segment->mark_count > 0) == has_marks && !call->document->segments.items[i].is_recalled &&
+        if ((segment->mark_count > 0) == has_marks && !call->document->segments.items[i].is_known &&
             clf__text_has_letter(segment->text, segment->text_size)) {
             call->segments[call->line_count] = i;
             call->lines[call->line_count++] = (struct clf_line){segment->text, segment->text_size};

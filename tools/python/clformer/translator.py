@@ -207,7 +207,8 @@ class Translator:
         name: file name, whose suffix selects the format; messages begin with it.
         format: "srt", "vtt", "ass", "html", "markdown", "xhtml", "xml", "xliff", "tmx", "json", "yaml", "po",
             "text", "docx", "odt", "pptx", "odp" or "epub"; None: chosen by the suffix, or else by the content.
-        encoding: of the document and of the result, such as "windows-1252"; None: UTF-8, or that of a byte order mark.
+        encoding: of the document and of the result, such as "windows-1252"; None: that of a byte order
+                mark, an XML declaration or a meta element of HTML, or else UTF-8.
         all: also translates texts of PO, XLIFF and TMX that have a translation.
         do_not_translate: terms that are kept as they are, such as product names.
         memory: bytes of a translation memory in TMX, whose translations of equal texts are used instead of the model. The

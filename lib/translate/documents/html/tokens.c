@@ -102,33 +102,33 @@ static void take_attribute(struct clf__html_token *token, int *seen, const char 
     }
 }
 
-/* Reads an attribute at a position that is neither white space, "/" nor ">"; returns its end. */
-static size_t read_attribute(struct clf__html_token *token, int *seen, const struct clf__html_tokens *tokens,
-                             size_t at)
+size_t clf__html_attribute(struct clf__html_attribute *out, const struct clf__html_tokens *tokens, size_t at)
 {
     const char *bytes = tokens->bytes;
-    size_t name = at++; /* a name may start with "=" */
+    *out = (struct clf__html_attribute){.name = at++}; /* a name may start with "=" */
     while (at < tokens->size && !clf__html_is_space(bytes[at]) && strchr("/>=", bytes[at]) == NULL) {
         at++;
     }
-    size_t name_size = at - name, after = skip_spaces(tokens, at), value, end;
+    out->name_size = at - out->name;
+    size_t after = skip_spaces(tokens, at), end;
     if (byte_at(tokens, after) != '=') {
-        take_attribute(token, seen, bytes + name, name_size, "", 0);
+        out->value = after;
         return after;
     }
-    value = skip_spaces(tokens, after + 1);
-    char quote = byte_at(tokens, value);
+    out->value = skip_spaces(tokens, after + 1);
+    char quote = byte_at(tokens, out->value);
     if (quote == '"' || quote == '\'') {
-        const char *found = memchr(bytes + value + 1, quote, tokens->size - value - 1);
-        value++;
+        const char *found = memchr(bytes + out->value + 1, quote, tokens->size - out->value - 1);
+        out->value++;
         end = found != NULL ? (size_t)(found - bytes) : tokens->size;
         after = end + (found != NULL);
     } else {
-        for (end = value; end < tokens->size && !clf__html_is_space(bytes[end]) && bytes[end] != '>'; end++) {
+        for (end = out->value; end < tokens->size && !clf__html_is_space(bytes[end]) && bytes[end] != '>';
+             end++) {
         }
         after = end;
     }
-    take_attribute(token, seen, bytes + name, name_size, bytes + value, end - value);
+    out->value_size = end - out->value;
     return after;
 }
 
@@ -149,7 +149,10 @@ static void read_tag(struct clf__html_token *token, const struct clf__html_token
             token->is_self_closing = byte_at(tokens, at) == '/' && byte_at(tokens, at + 1) == '>';
             at++;
         } else {
-            at = read_attribute(token, &seen, tokens, at);
+            struct clf__html_attribute found;
+            at = clf__html_attribute(&found, tokens, at);
+            take_attribute(token, &seen, tokens->bytes + found.name, found.name_size,
+                           tokens->bytes + found.value, found.value_size);
         }
     }
     token->kind = at < tokens->size ? kind : CLF__HTML_OTHER;

@@ -39,4 +39,11 @@ int clf__html_next(struct clf__html_token *out, struct clf__html_tokens *tokens)
 
 int clf__html_is_space(char byte);
 
+struct clf__html_attribute {
+    size_t name, name_size;
+    size_t value, value_size; /* 0 bytes without a value */
+};
+/* Reads an attribute at a position in a tag that is neither white space, "/" nor ">"; returns its end. */
+size_t clf__html_attribute(struct clf__html_attribute *out, const struct clf__html_tokens *tokens, size_t at);
+
 #endif

@@ -23,6 +23,8 @@ static size_t read_override(struct clf__cue_tag *out, const char *text, size_t s
 static size_t read_tag(struct clf__cue_tag *out, const char *text, size_t size)
 {
     static const char *const names[] = {"i", "b", "u", "s", "font"};
+    enum { MOST_NAME = 4 };
+    size = size < CLF__CUE_MOST_TAG ? size : CLF__CUE_MOST_TAG;
     if (size > 0 && *text == '{') {
         return read_override(out, text, size);
     }
@@ -33,7 +35,7 @@ static size_t read_tag(struct clf__cue_tag *out, const char *text, size_t size)
     int is_end = text[1] == '/';
     const char *name = text + 1 + is_end;
     size_t length = 0;
-    while (name + length < end && strchr(" \t\r\n", name[length]) == NULL) {
+    while (length <= MOST_NAME && name + length < end && strchr(" \t\r\n", name[length]) == NULL) {
         length++;
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

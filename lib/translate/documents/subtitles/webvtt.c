@@ -12,6 +12,7 @@ enum { SIGNATURE = sizeof signature - 1 };
 static size_t read_tag(struct clf__cue_tag *out, const char *text, size_t size)
 {
     double from;
+    size = size < CLF__CUE_MOST_TAG ? size : CLF__CUE_MOST_TAG;
     const char *end = size > 0 && *text == '<' ? memchr(text, '>', size) : NULL;
     if (end == NULL) {
         return 0;
