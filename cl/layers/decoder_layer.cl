@@ -12,7 +12,7 @@
  * parents, and the new tokens are embedded.
  *
  * Among the keys that this step adds, a row may read only its own, as in a search: the other keys may not be
- * written yet.
+ * written yet. In a chain, rows read the keys of earlier rows, so that all keys are stored before attention.
  *
  * CPU variant only. Needs PRECISION and the macros of finish.cl, attention_step.cl and norm_row.cl, NORM_FIRST (1:
  * norm before each sub-layer, 0: after it), OpenCL C 3.0 with device-scope acquire and release, and buffers whose
@@ -142,6 +142,19 @@ struct attention_inputs {
     int self_together, cross_together; /* heads per tile */
 };
 
+/* Stores the keys and values of a row, for all heads. */
+static inline void store_row(int row, __global cache_element *k, __global cache_element *v, const __global float *own_k,
+                             const __global float *own_v, const struct attention_inputs *seen,
+                             struct clf__attention_step_sizes sizes)
+{
+    int cache_row = seen->cache_rows[sizes.cache_rows.offset + row], position = seen->positions[sizes.positions.offset + row];
+    size_t own = (size_t)cache_row * sizes.positions_total + position;
+    if (count_keys(cache_row, position, sizes.cache_rows_total, sizes.positions_total) > 0) {
+        store_cached_row(ROW(sizes, k, own), ROW(sizes, own_k, row), sizes.heads * KEY_WIDTH);
+        store_cached_row(ROW(sizes, v, own), ROW(sizes, own_v, row), sizes.heads * VALUE_WIDTH);
+    }
+}
+
 /* Runs self-attention, cross-attention, or the stage that joins the partial results of cross-attention. */
 static inline void run_attention(__global atomic_int *counters, int queue, int stage, struct step_work *work,
                                  const struct layer *layer, const struct work_space *space, const struct attention_inputs *seen,
@@ -149,8 +162,13 @@ static inline void run_attention(__global atomic_int *counters, int queue, int s
 {
     __global float *context = space->context.at, *projected = space->projected.at;
     if (stage == SELF_ATTENTION) {
+        const __global float *own = sizes->is_chain ? 0 : projected; /* null: stored before */
+        if (sizes->is_chain) {
+            FOR_TILES(counters, queue + STAGES, sizes->self.rows, tile,
+                      store_row(tile, layer->keys, layer->values, projected, projected, seen, sizes->self))
+        }
         FOR_TILES(counters, queue, sizes->self.rows * count_head_groups(sizes->self.heads, seen->self_together), tile,
-                  step_task(work, tile, seen->self_together, context, projected, projected, projected, layer->keys,
+                  step_task(work, tile, seen->self_together, context, projected, own, own, layer->keys,
                             layer->values, seen->table, seen->cache_rows, seen->positions, seen->relative, sizes->self))
     } else if (stage == CROSS_ATTENTION) {
         FOR_TILES(counters, queue, count_row_tasks(seen->cross_together, sizes->cross), tile,

@@ -183,6 +183,15 @@ struct clf_translate_options {
     /* ---- Several calls at a time ---- */
     clf_priority priority;
     int wants_logits; /* 1: `generated`, which is required, receives logits */
+
+    /* ---- Speculative decoding (Leviathan et al. 2023) ---- */
+    /* A smaller model on the same device and with the same vocabulary, or NULL. It proposes up to 8 tokens at
+     * a time, which one decoding step of the model verifies, so that each line needs fewer steps;
+     * translations and scores are the same, bit for bit. Lines are translated one after another. Requires
+     * beam 1, one device, text models with self-attention in the decoder, and no sampling, alternatives,
+     * glossary, coverage_penalty or `generated`. Not for a translator that shares an engine. Borrowed until
+     * the translator is freed. */
+    struct clf_model *draft;
 };
 
 /** Sets the first `size` bytes of options to the model's own values. If model is NULL, sets zeros, which
@@ -260,8 +269,9 @@ struct clf_stage_times {
         detokenize; /* seconds. If the device was opened with profiling, encode ends when the device has
                        finished; otherwise decode may include waiting for it */
     int64_t lines, source_tokens, target_tokens;
-    int64_t steps, step_rows; /* number of decoding steps, and of hypotheses summed over the steps */
-    int64_t batches;          /* batches of lines that were encoded or scored together */
+    int64_t steps, step_rows;   /* number of decoding steps, and of hypotheses summed over the steps */
+    int64_t batches;            /* batches of lines that were encoded or scored together */
+    int64_t proposed, accepted; /* tokens that a draft model proposed, and that the model selected, too */
 };
 
 /**

@@ -125,7 +125,7 @@ static clf_status choose_batch(struct clf__lane *lane, int wanted_tokens)
     if (search->logits) {
         most = clf__min_int64(most, MAX_STEP_LOGITS / (beams * search->vocabulary));
     }
-    return choose_lines(lane, (int)most);
+    return choose_lines(lane, search->proposals > 0 ? 1 : (int)most);
 }
 
 clf_status clf__lane_fit(struct clf__lane *lane, const struct clf__capacity *capacity, int wanted_tokens)

@@ -26,6 +26,7 @@ struct clf__capacity clf__capacity_of(const struct clf__settings *settings)
         .candidates = clf__candidates_wanted(&settings->search),
         .coverage = coverage_heads(settings),
     };
+    capacity.search.proposals = settings->options.draft != NULL ? CLF__MOST_PROPOSALS : 0;
     if (settings->shortlist != NULL) {
         clf__shortlist_most(settings->shortlist, &capacity.shortlist_base, &capacity.shortlist_each);
     }
@@ -54,6 +55,7 @@ struct clf__capacity clf__capacity_join(const struct clf__capacity *a, const str
     search->picks = clf__max_int(search->picks, limits->picks);
     search->kept = clf__max_int(search->kept, limits->kept);
     search->places = clf__max_int(search->places, limits->places);
+    search->proposals = clf__max_int(search->proposals, limits->proposals);
     joined.candidates = clf__max_int(joined.candidates, a->candidates);
     joined.shortlist_base = clf__max_int(joined.shortlist_base, a->shortlist_base);
     joined.shortlist_each = clf__max_int(joined.shortlist_each, a->shortlist_each);
@@ -76,15 +78,16 @@ int clf__capacity_covers(const struct clf__capacity *capacity, const struct clf_
 struct clf__session_limits clf__capacity_limits(const struct clf__capacity *capacity, int lines,
                                                 int batch_tokens, int source_length)
 {
-    int rows = capacity->search.beams;
+    int proposals = capacity->search.proposals, rows = lines * capacity->search.beams + proposals;
     return (struct clf__session_limits){
         .sources = lines,
         .source_tokens = clf__max_int(batch_tokens, source_length),
         .source_length = source_length,
-        .cache_rows = lines * rows,
+        .cache_rows = rows,
+        .chain = proposals > 0 ? 1 + proposals : 0,
         .positions = capacity->search.max_length,
         .candidates = capacity->candidates,
-        .banned = lines * rows * capacity->search.banned,
+        .banned = rows * capacity->search.banned,
         .logits = capacity->search.logits,
         .picks = capacity->search.picks,
         .shortlist_base = capacity->shortlist_base,

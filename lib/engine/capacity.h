@@ -13,6 +13,9 @@ struct clf__attention_heads {
     int layer, heads;
 };
 
+/* Maximum number of tokens that a draft model proposes for a step. */
+enum { CLF__MOST_PROPOSALS = 8 };
+
 struct clf__capacity {
     struct clf__search_limits search;     /* limits for one line; `slots` is unused */
     int candidates;                       /* k of a step */

@@ -24,8 +24,9 @@ struct clf_engine {
     int count;
     int is_threaded;  /* each lane has a thread: several lanes, or jobs were started for the service thread */
     int batch_tokens; /* 0: chosen for each device and the options of the lines */
-    int batch_windows;   /* 0: chosen for each device and the options of the windows */
-    int64_t cache_bytes; /* per lane; 0: chosen for each device; negative: no cache */
+    int batch_windows;       /* 0: chosen for each device and the options of the windows */
+    struct clf_model *draft; /* proposes tokens for the only lane; NULL: none */
+    int64_t cache_bytes;     /* per lane; 0: chosen for each device; negative: no cache */
     pthread_mutex_t lock;
     pthread_cond_t work;              /* units wait, or the engine stops */
     struct clf__job *first, *last;    /* jobs that are not over, in the order of their submission */

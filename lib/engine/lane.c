@@ -5,6 +5,9 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/minmax.h"
+#include "engine/draft.h"
+#include "engine/engine.h"
 #include "engine/results.h"
 #include "engine/terms.h"
 #include "search/search.h"
@@ -21,7 +24,8 @@ void clf__lane_show(struct clf__lane *lane)
 
 static int is_pipelined(const struct clf__lane *lane)
 {
-    return clf__caps_pipelined_steps(clf__device_caps(lane->model->transformer->device)) > 1;
+    return lane->engine->draft == NULL &&
+           clf__caps_pipelined_steps(clf__device_caps(lane->model->transformer->device)) > 1;
 }
 
 static clf_status make_search(struct clf__lane *lane)
@@ -51,6 +55,9 @@ static clf_status make_session(struct clf__lane *lane)
     if (status == CLF_OK) {
         status = clf__session_create(&lane->session, lane->model->transformer, &limits);
     }
+    if (status == CLF_OK && lane->engine->draft != NULL) {
+        status = clf__draft_create(&lane->draft, lane->engine->draft, &limits);
+    }
     if (status != CLF_OK) {
         clf__lane_release(lane);
     }
@@ -73,11 +80,13 @@ clf_status clf__lane_prepare(struct clf__lane *lane)
 void clf__lane_release(struct clf__lane *lane)
 {
     clf__session_free(lane->session);
+    clf__draft_free(lane->draft);
     clf__search_free(lane->search);
     clf__free(lane->units);
     clf__free(lane->chosen);
     clf__free(lane->slots);
     lane->session = NULL;
+    lane->draft = NULL;
     lane->search = NULL;
     lane->units = lane->chosen = NULL;
     lane->slots = NULL;
@@ -208,6 +217,7 @@ clf_status clf__lane_add(struct clf__lane *lane, int count)
     }
     lane->searched += count;
     CLF__TRY(fill_slots(lane, count));
+    CLF__TRY(lane->draft != NULL ? clf__draft_begin(lane->draft, &lane->chosen[0]->source) : CLF_OK);
     for (int i = 0; i < count; i++) {
         const struct clf__unit *unit = lane->chosen[i];
         const struct clf__ids *ids = &unit->source.ids;
@@ -236,9 +246,22 @@ static clf_status run_step(struct clf__lane *lane, struct clf__step *step, int *
     return clf__session_finish(lane->session, step, is_void);
 }
 
+/* Returns the number of tokens of the only line that is decoded with a draft model. */
+static int count_tokens(const struct clf__lane *lane)
+{
+    struct clf__hypothesis found;
+    int is_done;
+    return lane->draft != NULL && clf__search_see(&found, &is_done, lane->search, 0) ? found.length : 0;
+}
+
 clf_status clf__lane_step(struct clf__lane *lane)
 {
     double start = clf__seconds();
+    if (lane->draft != NULL) {
+        CLF__TRY(clf__draft_propose(lane->draft, lane->search, lane->units[0]->search.start_id));
+        lane->times.decode += clf__seconds() - start;
+        start = clf__seconds();
+    }
     struct clf__step *step = clf__search_prepare(lane->search);
     double prepared = clf__seconds(), decoded = prepared;
     if (step->rows > 0) {
@@ -253,7 +276,12 @@ clf_status clf__lane_step(struct clf__lane *lane)
         lane->times.steps++;
         lane->times.step_rows += step->rows;
     }
+    int before = count_tokens(lane);
     clf__search_advance(lane->search);
+    if (step->is_chain) {
+        lane->times.proposed += step->rows - 1;
+        lane->times.accepted += clf__max_int(count_tokens(lane) - before - 1, 0);
+    }
     lane->times.search += prepared - start + clf__seconds() - decoded;
     return CLF_OK;
 }

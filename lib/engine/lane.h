@@ -10,6 +10,7 @@
 #include "engine/times.h"
 #include "engine/windows.h"
 
+struct clf__draft;
 struct clf__search;
 struct clf_engine;
 
@@ -26,6 +27,7 @@ struct clf__lane {
     int source_length, target_length;   /* longest source; initial longest target of a session that scores */
     struct clf__session *session;       /* for searching; created for the first line */
     struct clf__search *search;         /* created with `session` */
+    struct clf__draft *draft;           /* created with `session`; NULL: no draft model */
     struct clf__cache cache;            /* encoded sources */
     struct clf__unit **units;           /* (max_lines) the line in each slot; NULL: free */
     struct clf__unit **chosen;          /* (max_lines) lines to admit */

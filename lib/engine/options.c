@@ -98,6 +98,20 @@ static clf_status check_glossary(const struct clf__settings *settings)
                            problem);
 }
 
+static clf_status check_draft(const struct clf_translate_options *options)
+{
+    const char *problem = options->beam != 1                 ? "a beam above 1; set beam to 1 (--beam 1)"
+                          : options->sample                  ? "sampling; turn one of them off"
+                          : options->alternatives > 0        ? "alternatives; turn one of them off"
+                          : options->glossary != NULL        ? "a glossary; turn one of them off"
+                          : options->coverage_penalty != 0.0 ? "a coverage penalty; set it to 0"
+                          : options->generated != NULL       ? "the hook `generated`; turn one of them off"
+                                                             : NULL;
+    return options->draft == NULL || problem == NULL
+               ? CLF_OK
+               : clf__fail(CLF_BAD_ARGUMENT, "a draft model cannot be combined with %s", problem);
+}
+
 static clf_status check_alternatives(const struct clf_translate_options *options)
 {
     if (options->alternatives < 0 || options->alternatives > CLF__SEARCH_BEAMS_LIMIT) {
@@ -195,6 +209,7 @@ clf_status clf__settings_check(const struct clf__settings *settings)
             options->beam, options->n_best);
     }
     CLF__TRY(check_alternatives(options));
+    CLF__TRY(check_draft(options));
     CLF__TRY(check_glossary(settings));
     CLF__TRY(check_generated(options));
     if (options->exact_tokens && !options->subwords) {

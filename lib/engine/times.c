@@ -13,4 +13,6 @@ void clf__times_add(struct clf_stage_times *sum, const struct clf_stage_times *t
     sum->steps += times->steps;
     sum->step_rows += times->step_rows;
     sum->batches += times->batches;
+    sum->proposed += times->proposed;
+    sum->accepted += times->accepted;
 }

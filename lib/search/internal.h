@@ -95,7 +95,8 @@ struct clf__search_source {
     int can_be_ahead; /* clf__can_be_ahead() of its options */
     struct clf__step_place {
         int is_in_step, forced, first_row, row_count, is_chosen;
-    } ahead; /* the same for the step ahead */
+    } ahead;      /* the same for the step ahead */
+    int proposed; /* number of proposed tokens, after the ids of the running hypothesis */
     int done;
     int is_not_finite; /* a relevant logit was NaN or +inf */
 };

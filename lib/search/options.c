@@ -211,7 +211,8 @@ struct clf__search_limits clf__search_limits_for(const struct clf__search_option
 
 clf_status clf__search_check_rows(const struct clf__search_limits *limits)
 {
-    size_t rows = (size_t)limits->slots * (size_t)limits->beams, banned = (size_t)limits->banned;
+    size_t rows = (size_t)limits->slots * (size_t)limits->beams + (size_t)limits->proposals;
+    size_t banned = (size_t)limits->banned;
     if (rows >= INT32_MAX || (banned > 0 && rows > INT32_MAX / banned)) {
         return clf__fail(CLF_BAD_ARGUMENT,
                          "%d sources at a time with %d beams and up to %zu banned ids per row are too many; "

@@ -1,4 +1,5 @@
 /* Prepares the steps of a search. */
+#include <assert.h>
 #include <string.h>
 
 #include "search/internal.h"
@@ -11,7 +12,7 @@ void clf__search_source_start(struct clf__search_source *source)
     source->running_count = 1;
     source->finished_count = 0;
     source->ended_count = source->best_has_ended = 0;
-    source->has_parted = 0;
+    source->has_parted = source->proposed = 0;
     *beam = (struct clf__beam){.ids = beam->ids,
                                .sums = beam->sums,
                                .coverage = beam->coverage,
@@ -34,7 +35,7 @@ struct draft {
 static struct draft begin_step(struct clf__step *step, const struct clf__step_tables *tables)
 {
     step->rows = step->candidates = step->both_statistics = step->wants_logits = step->wants_attention = 0;
-    step->choice_count = step->picks_each = 0;
+    step->choice_count = step->picks_each = step->is_chain = 0;
     tables->banned_offsets[0] = 0;
     return (struct draft){step, tables};
 }
@@ -124,6 +125,50 @@ static void add_rows(struct clf__search *search, const struct draft *draft, int 
     }
 }
 
+/* Adds a row for each proposed token, with the bans that follow it. */
+static void add_proposals(struct clf__search *search, const struct draft *draft, int slot)
+{
+    const struct clf__search_source *source = &search->sources[slot];
+    struct clf__beam beam = source->running[0];
+    const struct hypotheses only = {&beam, 1, -1};
+    beam.parent = 0;
+    for (int i = 0; i < source->proposed; i++) {
+        beam.length++;
+        add_rows(search, draft, slot, &only, 0);
+    }
+    draft->step->is_chain = source->proposed > 0;
+}
+
+int clf__search_proposals(const struct clf__search *search, int slot)
+{
+    const struct clf__search_source *source = &search->sources[slot];
+    int length = source->running[0].length, count = 0;
+    if (!clf__is_running(source) || clf__forced_id(source, length) >= 0) {
+        return 0;
+    }
+    while (count < search->limits.proposals && length + count + 1 < source->max_length &&
+           clf__forced_id(source, length + count + 1) < 0) {
+        count++;
+    }
+    return count;
+}
+
+int clf__search_propose(struct clf__search *search, int slot, const int32_t *ids, int count)
+{
+    struct clf__search_source *source = &search->sources[slot];
+    struct clf__beam *beam = &source->running[0];
+    int kept = 0;
+    assert(search->limits.slots == 1 && search->limits.beams == 1 &&
+           count <= clf__search_proposals(search, slot));
+    while (kept < count && clf__is_id(source->options, ids[kept]) &&
+           !clf__is_end(source->options, ids[kept])) {
+        beam->ids[beam->length + 1 + kept] = ids[kept];
+        kept++;
+    }
+    source->proposed = kept;
+    return kept;
+}
+
 /* Adds a source to a step. */
 static struct clf__step_place add_source(struct clf__search *search, const struct draft *draft, int slot,
                                          const struct hypotheses *hypotheses)
@@ -195,6 +240,7 @@ struct clf__step *clf__search_prepare(struct clf__search *search)
         if (clf__is_running(source)) {
             const struct hypotheses hypotheses = running(source);
             set_place(source, add_source(search, &draft, slot, &hypotheses));
+            add_proposals(search, &draft, slot);
         }
     }
     end_picks(search, &draft);

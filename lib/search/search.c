@@ -58,7 +58,7 @@ static void lay_out_step(struct clf__step *step, struct clf__step_tables *tables
 static void lay_out_steps(struct clf__search *search, struct block *block)
 {
     const struct clf__search_limits *limits = &search->limits;
-    size_t rows = (size_t)limits->slots * (size_t)limits->beams;
+    size_t rows = (size_t)limits->slots * (size_t)limits->beams + (size_t)limits->proposals;
     lay_out_step(&search->step, &search->tables, block, limits, rows);
     lay_out_step(&search->ahead, &search->ahead_tables, block, limits, limits->ahead ? rows : 0);
     size_t logits = limits->logits ? (size_t)limits->vocabulary : 0, changed = (size_t)limits->changed;
@@ -362,12 +362,29 @@ static void advance(const struct clf__search *search, struct clf__search_source 
     }
 }
 
+/* Advances a source by the tokens that it selects in the rows of a chain, as long as they are those that were
+ * proposed. */
+static void advance_chain(const struct clf__search *search, struct clf__search_source *source)
+{
+    const struct clf__beam *beam = &source->running[0];
+    for (int left = source->proposed; left >= 0; left--) {
+        int32_t proposal = left > 0 ? beam->ids[beam->length + 1] : -1;
+        int length = beam->length;
+        advance(search, source);
+        if (source->done || beam->length == length || beam->ids[beam->length] != proposal) {
+            break;
+        }
+        source->first_row++;
+    }
+    source->proposed = 0;
+}
+
 void clf__search_advance(struct clf__search *search)
 {
     for (int slot = 0; slot < search->limits.slots; slot++) {
         struct clf__search_source *source = &search->sources[slot];
         if (clf__is_running(source) && source->is_in_step) {
-            advance(search, source);
+            advance_chain(search, source);
         }
     }
     search->step.is_ahead = 0;

@@ -56,6 +56,19 @@ struct clf__step *clf__search_prepare(struct clf__search *search);
  * has rows in the step ahead, whose results are ignored if it has ended. */
 struct clf__step *clf__search_prepare_ahead(struct clf__search *search);
 
+/* Returns the number of tokens that may be proposed for the source in a slot: 0 if its next token is forced
+ * or its last, and at most limits.proposals. */
+int clf__search_proposals(const struct clf__search *search, int slot);
+
+/* Proposes the next tokens of the source in a slot, which is searched greedily, between two steps
+ * (speculative decoding). The next step is a chain with a row for each proposal; clf__search_advance() then
+ * adds the tokens that the search selects, up to the first one that differs from its proposal, and one more
+ * if all are equal. The result is the same as without proposals. Proposals from an end token on are ignored.
+ *
+ * @param count at most clf__search_proposals().
+ * @return the number of proposals that the step verifies. */
+int clf__search_propose(struct clf__search *search, int slot, const int32_t *ids, int count);
+
 /* Drops the prepared steps. The next step starts where the last one that was advanced ended, except that
  * sources with beams start again if a step ahead of them was prepared. */
 void clf__search_withdraw(struct clf__search *search);

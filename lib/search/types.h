@@ -298,6 +298,7 @@ struct clf__search_limits {
     int kept;       /* 1: logits may be kept */
     int places;     /* source positions for which attention may be requested; 0: never */
     int ahead;      /* 1: steps may be prepared ahead */
+    int proposals;  /* maximum number of proposed tokens, with one slot and one beam, and ahead 0; 0: none */
 };
 
 /* The result of a source. */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "engine/draft.h"
 #include "translate/internal.h"
 
 /* Checks that a model has the same folder and precision as the first one but is on another device. */
@@ -71,6 +72,18 @@ static clf_status create(struct clf_translator **out, struct clf_model *model,
     return clf__settings_create(&(*out)->settings, model, options);
 }
 
+/* Checks the draft model of the options. */
+static clf_status check_draft(const struct clf_model *first, int count,
+                              const struct clf_translate_options *options)
+{
+    if (options->draft == NULL) {
+        return CLF_OK;
+    }
+    return count == 1 ? clf__draft_check(options->draft, first)
+                      : clf__fail(CLF_BAD_ARGUMENT,
+                                  "a draft model requires one device, not %d; select one device", count);
+}
+
 clf_status clf_translator_create_over(struct clf_translator **out, struct clf_model *const *models, int count,
                                       const struct clf_translate_options *options)
 {
@@ -80,12 +93,16 @@ clf_status clf_translator_create_over(struct clf_translator **out, struct clf_mo
     CLF__TRY(check_models(&first, models, count));
     clf_status status = create(&translator, first, options);
     if (status == CLF_OK) {
+        status = check_draft(first, count, &translator->settings->options);
+    }
+    if (status == CLF_OK) {
         enum { NO_CACHE = -1 };
         translator->owns_engine = 1;
         status = clf__engine_create(&translator->engine, models, count,
                                     translator->settings->options.batch_tokens, NO_CACHE);
     }
     if (status == CLF_OK) {
+        translator->engine->draft = translator->settings->options.draft;
         status = fit(translator);
     }
     if (status != CLF_OK) {
@@ -113,6 +130,11 @@ clf_status clf_translator_create_shared(struct clf_translator **out, struct clf_
         return clf__fail(CLF_BAD_ARGUMENT, "engine: is NULL; create one with clf_engine_create()");
     }
     clf_status status = create(&translator, engine->lanes[0].model, options);
+    if (status == CLF_OK && translator->settings->options.draft != NULL) {
+        status =
+            clf__fail(CLF_BAD_ARGUMENT, "draft: a translator that shares an engine cannot use a draft model; "
+                                        "create it with clf_translator_create()");
+    }
     if (status == CLF_OK && translator->settings->options.batch_tokens != 0) {
         status = clf__fail(CLF_BAD_ARGUMENT,
                            "batch_tokens: is %d, but the engine's batches are shared; set "

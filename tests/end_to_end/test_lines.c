@@ -229,6 +229,27 @@ static void test_glossary(void **state)
     assert_refused(result, 2, "a glossary cannot be combined with sampling");
 }
 
+/* A draft model does not change the output, and --verbose prints the share of accepted tokens. */
+static void test_draft(void **state)
+{
+    (void)state;
+    static const char lines[] = "O\u00f9 est la gare ?\n\nElle a achet\u00e9 un livre hier soir.\n";
+    static const char draft[] = " --beam 1 --draft " CLF_SOURCE_FOLDER "/tools/models/fr-en-small";
+    struct process_result result = run_clformer(lines, TRANSLATE "--beam 1 --json");
+    assert_int_equal(result.status, 0);
+    const char *expected = result.output;
+    result = run_clformer(lines, process_format(TRANSLATE "--json%s", draft));
+    assert_int_equal(result.status, 0);
+    assert_string_equal(result.output, expected);
+    result = run_clformer(lines, process_format(TRANSLATE "--verbose%s", draft));
+    assert_non_null(strstr(result.errors, " proposed tokens accepted (100%); 2 batches"));
+    result = run_clformer(lines, process_format(TRANSLATE "%s --beam 4", draft));
+    assert_refused(result, 2,
+                   "a draft model cannot be combined with a beam above 1; set beam to 1 (--beam 1)");
+    result = run_clformer(lines, TRANSLATE "--beam 1 --draft /nowhere");
+    assert_refused(result, 1, "/nowhere");
+}
+
 static void test_alternatives(void **state)
 {
     (void)state;
@@ -478,6 +499,7 @@ int main(void)
         cmocka_unit_test_teardown(test_alignments, support_teardown),
         cmocka_unit_test_teardown(test_replace_unknown, support_teardown),
         cmocka_unit_test_teardown(test_glossary, support_teardown),
+        cmocka_unit_test_teardown(test_draft, support_teardown),
         cmocka_unit_test_teardown(test_alternatives, support_teardown),
         cmocka_unit_test_teardown(test_length_decay, support_teardown),
         cmocka_unit_test_teardown(test_coverage_penalty, support_teardown),

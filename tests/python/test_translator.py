@@ -37,7 +37,7 @@ def test_every_option(translator):
     others = {"help", "model", "device", "variant", "gemm", "attention", "instructions", "precision", "json", "quiet",
               "verbose", "output", "resume", "stream", "no_sample", "batch_tokens", "target_prefix", "target_prefix_file",
               "format", "elements", "inline_elements", "encoding", "all", "do_not_translate", "memory", "subtitle_width",
-              "reading_speed"}
+              "reading_speed", "draft"}
     known = set(clformer.options.TranslateOptions.__annotations__)
     assert flags - others == known - {"priority", "banned_sequences", "end_tokens"}
     base = translator.translate("Je suis étudiant")

@@ -70,7 +70,7 @@ struct flags {
     int sample, no_sample, top_k, seed;
     double temperature, top_p, min_p, typical_p, epsilon, eta; /* NaN: not given */
     double max_length_factor;                                  /* NaN: not given */
-    const char *shortlist, *glossary, *length_decay;
+    const char *shortlist, *glossary, *draft, *length_decay;
     int length_rule, early_stopping;
     const char *forced_first, *forced_last, *suppress;
     int tokens, exact_tokens;
@@ -170,6 +170,7 @@ struct setup {
     struct clf_model *model;
     struct clf_device **devices; /* (count) NULL with a single device */
     struct clf_model **models;   /* (count) NULL for a skipped device */
+    struct clf_model *draft;     /* with one device and flags->draft; else NULL */
     int count;
 };
 /* Opens the device and the model. --verbose prints the device and enables profiling. Returns an exit status;

@@ -92,6 +92,10 @@ void print_stage_times(const struct clf_stage_times *times)
                 (long long)times->steps, (double)times->step_rows / (double)times->steps, times->search,
                 times->detokenize);
     }
+    if (times->proposed > 0) {
+        fprintf(stderr, ", %lld of %lld proposed tokens accepted (%.0f%%)", (long long)times->accepted,
+                (long long)times->proposed, 100.0 * (double)times->accepted / (double)times->proposed);
+    }
 }
 
 int print_kernel_times(struct clf_device *device, int status)

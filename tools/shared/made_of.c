@@ -104,8 +104,8 @@ static clf_status add_model(json_t *files, const struct flags *flags)
 /* A flags_visit function: adds a flag unless it cannot change the output. */
 static clf_status add_option(void *user, const char *name, const char *value)
 {
-    static const char *const others[] = {"model",   "device", "output",      "quiet",
-                                         "verbose", "resume", "batch-tokens"};
+    static const char *const others[] = {"model",   "device", "output",       "quiet",
+                                         "verbose", "resume", "batch-tokens", "draft"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(name, others[i]) == 0) {
             return CLF_OK;

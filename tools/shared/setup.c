@@ -67,6 +67,16 @@ static clf_status load_models(struct setup *setup, const struct flags *flags)
     return CLF_OK;
 }
 
+/* Loads the draft model on the first device; the library refuses further devices. */
+static clf_status load_draft(struct setup *setup, const struct flags *flags)
+{
+    if (flags->draft == NULL) {
+        return CLF_OK;
+    }
+    CLF__TRY(clf_model_load(&setup->draft, setup->device, flags->draft, &flags->model_options));
+    return clf_device_profile_reset(setup->device);
+}
+
 int setup_open_several(struct setup *setup, const struct flags *flags)
 {
     *setup = (struct setup){.count = 0};
@@ -79,6 +89,9 @@ int setup_open_several(struct setup *setup, const struct flags *flags)
     if (status == CLF_OK && flags->model != NULL) {
         status = load_models(setup, flags);
     }
+    if (status == CLF_OK && flags->model != NULL) {
+        status = load_draft(setup, flags);
+    }
     if (status != CLF_OK) {
         setup_close(setup);
         return report_failure(status);
@@ -88,6 +101,7 @@ int setup_open_several(struct setup *setup, const struct flags *flags)
 
 void setup_close(struct setup *setup)
 {
+    clf_model_free(setup->draft);
     if (setup->devices == NULL) {
         clf_model_free(setup->model);
         clf_device_close(setup->device);
@@ -103,7 +117,9 @@ void setup_close(struct setup *setup)
 clf_status setup_translator(struct clf_translator **out, const struct setup *setup, const struct flags *flags)
 {
     struct clf_model *const *models = setup->devices != NULL ? setup->models : &setup->model;
-    return clf_translator_create_over(out, models, setup->count, &flags->translate);
+    struct clf_translate_options options = flags->translate;
+    options.draft = setup->draft;
+    return clf_translator_create_over(out, models, setup->count, &options);
 }
 
 void print_batch_sizes(struct clf_translator *translator)

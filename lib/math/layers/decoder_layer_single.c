@@ -104,12 +104,12 @@ clf_status clf__decoder_layers_store_addresses(struct clf__tensor *addresses, co
 /* Returns whether this call can run in one launch with other layers, and is faster that way. */
 static int is_single(const struct clf__layer *layer, int rows, const struct clf__layer_call *call)
 {
-    if (call->addresses.buffer == NULL || call->step == NULL || call->step->places.buffer != NULL ||
-        rows == 0) {
+    const struct clf__attention_call *cross = call->cross_call;
+    if (call->addresses.buffer == NULL || call->step == NULL || rows == 0 ||
+        (call->step->places.buffer != NULL && !cross->few_queries)) { /* a prefill has many queries */
         return 0;
     }
     const struct clf__caps *caps = clf__device_caps(clf__buffer_device(call->addresses.buffer));
-    const struct clf__attention_call *cross = call->cross_call;
     /* The limit is infinite unless `clformer tune` found that one launch per op is faster for many rows. */
     return rows <= caps->tuning.values[CLF__TUNABLE_STEP_ROWS + clf__decoder_layer_precision(layer)] &&
            cross->maps.buffer == NULL && cross->weights.buffer == NULL &&
@@ -227,6 +227,7 @@ static struct clf__decoder_step_sizes list_sizes(const struct clf__layer *layer,
         .first_layer = (int)call->addresses.offset / CLF__DECODER_ADDRESSES,
         .d_model = workspace->x.columns,
         .ffn = layer->feed_forward.width,
+        .is_chain = call->step->places.buffer != NULL,
         .epsilon = layer->mixer_norm.epsilon,
     };
     clf__decoder_list_attentions(&sizes.self, &sizes.cross, &layer->mixer.attention.heads, &history, call,

@@ -88,6 +88,7 @@ struct clf__decoder_step_sizes {
     struct clf__step_start_sizes start;
     int x_stride, normed_stride, projected_stride, context_stride, hidden_stride;
     int first_layer, layers, d_model, ffn;
+    int is_chain; /* 1: rows see the keys of the rows before them, which are stored first */
     float epsilon;
 };
 

@@ -177,7 +177,7 @@ static clf_status start_step(struct clf__session *session, struct clf__layer_cal
     int rows = step->rows;
     struct clf__layer_call first = *call;
     first.addresses = clf__tensor_rows(session->layer_addresses, 0, 1);
-    if (decoder->embedder.norm.gamma.buffer == NULL &&
+    if (!step->is_chain && decoder->embedder.norm.gamma.buffer == NULL &&
         clf__decoder_layers_take_start(decoder->layers, 1, rows, &first, start)) {
         call->start = start;
         return CLF_OK;
