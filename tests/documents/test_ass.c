@@ -85,12 +85,7 @@ static void test_malformed(void **state)
         {HEAD "Dialogue: 0,now,0:00:02.00,Default,,0,0,0,,a\r\n", "line 10: \"now\" is not a time"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct clf_document *document;
-        struct clf_document_options options;
-        clf_document_options_init(&options);
-        options.name = "a.ass";
-        assert_fails(clf_document_open(&document, cases[i].bytes, strlen(cases[i].bytes), &options),
-                     CLF_FORMAT, cases[i].message);
+        document_check_refused("a.ass", cases[i].bytes, cases[i].message);
     }
 }
 

@@ -32,17 +32,8 @@ static void check(const char *name, const char *bytes, int all, const char *targ
                   const char *expected)
 {
     struct clf_document *document = open_with(name, bytes, all, target);
-    const char *found = document_texts(document);
-    if (strcmp(found, texts) != 0) {
-        fail_msg("%s\nexpected: %s\ngot: %s", bytes, texts, found);
-    }
-    document_translate(document, document_same);
-    assert_string_equal(document_written(document), bytes);
-    document_translate(document, document_shout);
+    document_check_open(document, bytes, texts, expected);
     const char *written = document_written(document);
-    if (strcmp(written, expected) != 0) {
-        fail_msg("%s\nexpected:\n%s\ngot:\n%s", bytes, expected, written);
-    }
     struct clf_document *again = open_with(name, written, 0, target);
     if (*texts != '\0') {
         assert_int_equal(clf_document_count(again), 0);

@@ -123,8 +123,9 @@ static void test_xml(void **state)
     clf_document_free(document);
     assert_fails(open_as(&document, "a.xml", NULL, BYTES(XML("nosuch") "a</r>")), CLF_UNSUPPORTED,
                  "a.xml: \"nosuch\" is not an encoding");
-    assert_fails(open_as(&document, "a.xml", NULL, BYTES(XML("utf-16") "a</r>")), CLF_TEXT,
-                 "a.xml: line 1: declares the encoding utf-16; convert the file and its declaration to UTF-8");
+    assert_fails(
+        open_as(&document, "a.xml", NULL, BYTES(XML("utf-16") "a</r>")), CLF_TEXT,
+        "a.xml: line 1: declares the encoding utf-16; convert the file and its declaration to UTF-8");
 }
 #endif
 

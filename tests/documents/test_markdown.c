@@ -86,19 +86,6 @@ static void test_inlines(void **state)
     }
 }
 
-/* Writes a document with the translation of its only segment. */
-static void check_translation(const char *bytes, const char *translation, const char *expected)
-{
-    struct clf_document *document = document_open("a.md", bytes);
-    assert_int_equal(clf_document_count(document), 1);
-    assert_ok(clf_document_set(document, 0, translation, strlen(translation), NULL, 0));
-    const char *written = document_written(document);
-    if (strcmp(written, expected) != 0) {
-        fail_msg("%s\nexpected:\n%s\ngot:\n%s", bytes, expected, written);
-    }
-    clf_document_free(document);
-}
-
 /* Text that would be markup is escaped. */
 static void test_escapes(void **state)
 {
@@ -130,7 +117,7 @@ static void test_escapes(void **state)
         {"a *b*\n", "c", "*c*\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        check_translation(cases[i].bytes, cases[i].translation, cases[i].expected);
+        document_check_only("a.md", cases[i].bytes, cases[i].translation, cases[i].expected);
     }
     document_check("a.md", "Hello!\\\n[a](b)\n", document_shout, "HELLO!\\\n[A](b)\n");
     document_check("a.md", "\\![a](b)\n", document_shout, "\\![A](b)\n");

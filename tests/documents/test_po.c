@@ -61,12 +61,7 @@ static void test_malformed(void **state)
         {"msgid \"a\"\nmsgstr[x] \"\"\n", "line 2: is not msgstr[N]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct clf_document *document;
-        struct clf_document_options options;
-        clf_document_options_init(&options);
-        options.name = "a.po";
-        assert_fails(clf_document_open(&document, cases[i].bytes, strlen(cases[i].bytes), &options),
-                     CLF_FORMAT, cases[i].message);
+        document_check_refused("a.po", cases[i].bytes, cases[i].message);
     }
 }
 

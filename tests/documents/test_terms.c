@@ -21,17 +21,7 @@ static void check(const char *name, const char *bytes, const char *terms, const 
                   const char *expected)
 {
     struct clf_document *document = open_with(name, bytes, terms);
-    const char *found = document_texts(document);
-    if (strcmp(found, texts) != 0) {
-        fail_msg("%s\nexpected: %s\ngot: %s", bytes, texts, found);
-    }
-    document_translate(document, document_same);
-    assert_string_equal(document_written(document), bytes);
-    document_translate(document, document_shout);
-    const char *written = document_written(document);
-    if (strcmp(written, expected) != 0) {
-        fail_msg("%s\nexpected: %s\ngot: %s", bytes, expected, written);
-    }
+    document_check_open(document, bytes, texts, expected);
     clf_document_free(document);
 }
 

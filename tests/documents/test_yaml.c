@@ -71,16 +71,6 @@ static void test_styles(void **state)
     }
 }
 
-/* Writes a document with the translation of its only segment. */
-static void check_translation(const char *bytes, const char *translation, const char *expected)
-{
-    struct clf_document *document = document_open("a.yaml", bytes);
-    assert_int_equal(clf_document_count(document), 1);
-    assert_ok(clf_document_set(document, 0, translation, strlen(translation), NULL, 0));
-    assert_string_equal(document_written(document), expected);
-    clf_document_free(document);
-}
-
 /* Translations that are not valid in the style of the source are quoted or escaped. */
 static void test_quotes(void **state)
 {
@@ -107,7 +97,7 @@ static void test_quotes(void **state)
         {"a: |\n  one\n", "two: 'x' # y", "a: |\n  two: 'x' # y\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        check_translation(cases[i].bytes, cases[i].translation, cases[i].expected);
+        document_check_only("a.yaml", cases[i].bytes, cases[i].translation, cases[i].expected);
     }
 }
 
@@ -141,12 +131,7 @@ static void test_malformed(void **state)
         {"a: b\x01\n", "is not YAML: control characters are not allowed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct clf_document *document;
-        struct clf_document_options options;
-        clf_document_options_init(&options);
-        options.name = "a.yaml";
-        assert_fails(clf_document_open(&document, cases[i].bytes, strlen(cases[i].bytes), &options),
-                     CLF_FORMAT, cases[i].message);
+        document_check_refused("a.yaml", cases[i].bytes, cases[i].message);
     }
 }
 

@@ -125,24 +125,53 @@ const char *document_written(struct clf_document *document)
     return copy;
 }
 
+static void check_equal(const char *bytes, const char *got, const char *expected)
+{
+    if (strcmp(got, expected) != 0) {
+        fail_msg("%s\nexpected:\n%s\ngot:\n%s", bytes, expected, got);
+    }
+}
+
 void document_check(const char *name, const char *bytes, document_words *words, const char *expected)
 {
     struct clf_document *document = document_open(name, bytes);
     document_translate(document, words);
-    const char *written = document_written(document);
-    if (strcmp(written, expected) != 0) {
-        fail_msg("%s:\n%s\nexpected:\n%s\ngot:\n%s", name, bytes, expected, written);
-    }
+    check_equal(bytes, document_written(document), expected);
     clf_document_free(document);
 }
 
 void document_check_texts(const char *name, const char *bytes, const char *texts)
 {
     struct clf_document *document = document_open(name, bytes);
-    const char *found = document_texts(document);
-    if (strcmp(found, texts) != 0) {
-        fail_msg("%s:\n%s\nexpected:\n%s\ngot:\n%s", name, bytes, texts, found);
-    }
+    check_equal(bytes, document_texts(document), texts);
     clf_document_free(document);
     document_check(name, bytes, document_same, bytes);
+}
+
+void document_check_open(struct clf_document *document, const char *bytes, const char *texts,
+                         const char *expected)
+{
+    check_equal(bytes, document_texts(document), texts);
+    document_translate(document, document_same);
+    check_equal(bytes, document_written(document), bytes);
+    document_translate(document, document_shout);
+    check_equal(bytes, document_written(document), expected);
+}
+
+void document_check_only(const char *name, const char *bytes, const char *translation, const char *expected)
+{
+    struct clf_document *document = document_open(name, bytes);
+    assert_int_equal(clf_document_count(document), 1);
+    assert_ok(clf_document_set(document, 0, translation, strlen(translation), NULL, 0));
+    check_equal(bytes, document_written(document), expected);
+    clf_document_free(document);
+}
+
+void document_check_refused(const char *name, const char *bytes, const char *message)
+{
+    struct clf_document *document;
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.name = name;
+    assert_fails(clf_document_open(&document, bytes, strlen(bytes), &options), CLF_FORMAT, message);
 }

@@ -30,5 +30,13 @@ const char *document_written(struct clf_document *document);
 void document_check(const char *name, const char *bytes, document_words *words, const char *expected);
 /* Checks the segments of a document, and that translations equal to the source leave it unchanged. */
 void document_check_texts(const char *name, const char *bytes, const char *texts);
+/* Checks the segments of an open document, that translations equal to the source leave it unchanged, and its
+ * translation by document_shout(). */
+void document_check_open(struct clf_document *document, const char *bytes, const char *texts,
+                         const char *expected);
+/* Checks a document with a translation of its only segment. */
+void document_check_only(const char *name, const char *bytes, const char *translation, const char *expected);
+/* Checks that a malformed document is refused with a message. */
+void document_check_refused(const char *name, const char *bytes, const char *message);
 
 #endif
