@@ -28,11 +28,20 @@ int documents_are_binary(const char *format);
  * @return the errors of clf_document_open(): CLF_UNSUPPORTED for more than `most` texts. */
 clf_status documents_read(struct documents **out, const json_t *strings, const char *format, size_t most,
                           const json_t *ignored);
-/* Finds the texts of a file, which need not be text.
+
+/* How a file is read; zeroed fields are defaults. */
+struct documents_file {
+    const char *format;
+    const char *encoding, *kept_terms; /* as in clf_document_options */
+    const void *memory;                /* (memory_size) a translation memory; NULL: none */
+    size_t memory_size;
+    const char *source, *target; /* languages of the memory; NULL: unknown */
+};
+/* Finds the texts of a file, which need not be text, except those in the memory.
  *
  * @param bytes (size) the file. */
-clf_status documents_read_file(struct documents **out, const void *bytes, size_t size, const char *format,
-                               size_t most);
+clf_status documents_read_file(struct documents **out, const void *bytes, size_t size,
+                               const struct documents_file *file, size_t most);
 void documents_free(struct documents *documents);
 
 /* Returns the texts of all documents; borrowed. */
