@@ -75,6 +75,10 @@ static void test_html(void **state)
         skip(); /* built without HTML */
     }
     check_download(upload("a.html", "<P>Merci.<!-- x --></P>", 200), "a_en.html", "<P>Thanks.<!-- x --></P>");
+    check_download(upload("a.html", "<meta charset=latin1>Merci.<!-- \xe9 -->", 200), "a_en.html",
+                   "<meta charset=latin1>Thanks.<!-- \xe9 -->");
+    upload("a.html", "caf\xe9", 400);
+    assert_non_null(strstr(last.body, "Invalid request: file: line 1: is not UTF-8"));
 }
 
 /* Subtitles are translated by `clformer translate FILE` in the same way (test_documents.c). */
@@ -184,6 +188,9 @@ static void test_fields(void **state)
     path = upload_to(server.port, "a.txt", "caf\xe9 12\nMerci.\n", 15, "encoding", "latin1", 200);
     http_request(&last, server.port, process_format("GET %s", path), "", "");
     assert_non_null(strstr(last.body, "\nThanks.\n"));
+    path = upload_to(server.port, "a.txt", "Merci.\n", 7, "memory", "m", 200); /* nothing else to translate */
+    http_request(&last, server.port, process_format("GET %s", path), "", "");
+    assert_string_equal(last.body, "Cheers!\n");
     http_end(&server);
 }
 

@@ -27,15 +27,15 @@ int documents_has_format(const char *format)
     return 0;
 }
 
-int documents_are_binary(const char *format)
+int documents_are_utf8(const char *format)
 {
     const struct clf__format *found;
     for (int i = 0; (found = clf__format_at(i)) != NULL; i++) {
         if (strcmp(found->shown.name, format) == 0) {
-            return found->is_binary;
+            return !found->is_binary && !found->has_references;
         }
     }
-    return 0;
+    return 1;
 }
 
 static clf_status no_memory(void)

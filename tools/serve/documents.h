@@ -14,8 +14,9 @@ struct documents;
 /* Returns 0 if the program was built without support for a format. */
 int documents_has_format(const char *format);
 
-/* Returns whether files of a format are not UTF-8 text, such as zip archives. */
-int documents_are_binary(const char *format);
+/* Returns 1 if files of a format are UTF-8 text; 0: they are zip archives, or HTML or XML, which can name
+ * their encoding. */
+int documents_are_utf8(const char *format);
 
 /* Finds the texts of documents.
  *

@@ -76,7 +76,7 @@ static int is_usable(const struct fields *fields, const char *format, struct ans
         return 0;
     }
     int has_encoding = !field_is_empty(json_object_get(fields->object, "encoding"));
-    if (!documents_are_binary(format) && !has_encoding &&
+    if (documents_are_utf8(format) && !has_encoding &&
         (other != NULL || memchr(text, '\0', size) != NULL || clf__utf8_valid_prefix(text, size) != size)) {
         *answer = endpoints_error(400, "Invalid request: the file is not UTF-8%s%s",
                                   other != NULL ? " but " : "", other != NULL ? other : "");
