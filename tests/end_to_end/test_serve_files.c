@@ -13,14 +13,18 @@
 
 static struct http_answer last;
 
-/* Sends a file; returns the path of its translation. */
-static char *upload_bytes(const char *name, const char *bytes, size_t size, int status)
+/* Sends a file with another field, unless it is NULL; returns the path of its translation. */
+static char *upload_to(int port, const char *name, const char *bytes, size_t size, const char *field,
+                       const char *value, int status)
 {
     struct http_form form = {.bytes = NULL};
     http_form_field(&form, "source", "fr");
     http_form_file(&form, "file", name, bytes, size);
     http_form_field(&form, "target", "en");
-    http_form_post(&last, http_shared.port, "/translate_file", &form);
+    if (field != NULL) {
+        http_form_field(&form, field, value);
+    }
+    http_form_post(&last, port, "/translate_file", &form);
     if (last.status != status) {
         fail_msg("%s: %d %s", name, last.status, last.body);
     }
@@ -30,6 +34,11 @@ static char *upload_bytes(const char *name, const char *bytes, size_t size, int 
     char *path = process_format("%s", url != NULL ? strstr(url, "/download_file/") : "");
     json_decref(answer);
     return path;
+}
+
+static char *upload_bytes(const char *name, const char *bytes, size_t size, int status)
+{
+    return upload_to(http_shared.port, name, bytes, size, NULL, NULL, status);
 }
 
 static char *upload(const char *name, const char *text, int status)
@@ -66,6 +75,10 @@ static void test_html(void **state)
         skip(); /* built without HTML */
     }
     check_download(upload("a.html", "<P>Merci.<!-- x --></P>", 200), "a_en.html", "<P>Thanks.<!-- x --></P>");
+    check_download(upload("a.html", "<meta charset=latin1>Merci.<!-- \xe9 -->", 200), "a_en.html",
+                   "<meta charset=latin1>Thanks.<!-- \xe9 -->");
+    upload("a.html", "caf\xe9", 400);
+    assert_non_null(strstr(last.body, "Invalid request: file: line 1: is not UTF-8"));
 }
 
 /* Subtitles are translated by `clformer translate FILE` in the same way (test_documents.c). */
@@ -149,6 +162,52 @@ static void test_errors(void **state)
     http_request(&last, http_shared.port, "GET /download_file/", "", "");
     assert_int_equal(last.status, 404);
 }
+
+#ifdef CLF_HAS_LIBZIP /* includes libxml2, for the memory */
+
+/* The fields encoding, memory and do_not_translate. */
+static void test_fields(void **state)
+{
+    (void)state;
+    static const char tmx[] =
+        "<tmx version='1.4'><header srclang='fr'/><body><tu><tuv xml:lang='fr'><seg>Merci.</seg></tuv>"
+        "<tuv xml:lang='de'><seg>Danke!</seg></tuv><tuv "
+        "xml:lang='en'><seg>Cheers!</seg></tuv></tu></body></tmx>";
+    static const char text[] = "Merci.\nJe suis malade.\n";
+    const char *folder = support_temporary_folder();
+    process_write(folder, "a.tmx", tmx, strlen(tmx));
+    process_write(folder, "terms", "malade\n", 7);
+    struct http_server server = http_start(process_format(
+        "-m " DEMO_MODEL " --memory m=%s/a.tmx --do-not-translate brands=%s/terms", folder, folder));
+    static const struct {
+        const char *field, *value, *expected; /* NULL: refused */
+    } cases[] = {
+        {NULL, NULL, "Thanks.\nI'm sick.\n"},    {"memory", "", "Thanks.\nI'm sick.\n"},
+        {"memory", "m", "Cheers!\nI'm sick.\n"}, {"memory", "brands", NULL},
+        {"memory", "m=/etc/passwd", NULL},       {"memory", "/etc/passwd", NULL},
+        {"do_not_translate", "m", NULL},         {"encoding", "nosuch", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = upload_to(server.port, "a.txt", text, strlen(text), cases[i].field, cases[i].value,
+                               cases[i].expected != NULL ? 200 : 400);
+        if (cases[i].expected != NULL) {
+            http_request(&last, server.port, process_format("GET %s", path), "", "");
+            assert_string_equal(last.body, cases[i].expected);
+        }
+    }
+    char *path = upload_to(server.port, "a.txt", text, strlen(text), "do_not_translate", "brands", 200);
+    http_request(&last, server.port, process_format("GET %s", path), "", "");
+    assert_non_null(strstr(last.body, "malade"));
+    path = upload_to(server.port, "a.txt", "caf\xe9 12\nMerci.\n", 15, "encoding", "latin1", 200);
+    http_request(&last, server.port, process_format("GET %s", path), "", "");
+    assert_non_null(strstr(last.body, "\nThanks.\n"));
+    path = upload_to(server.port, "a.txt", "Merci.\n", 7, "memory", "m", 200); /* nothing else to translate */
+    http_request(&last, server.port, process_format("GET %s", path), "", "");
+    assert_string_equal(last.body, "Cheers!\n");
+    http_end(&server);
+}
+
+#endif
 
 /* Files beyond the limit replace the oldest ones. */
 static void test_many(void **state)
@@ -242,6 +301,7 @@ int main(void)
 #endif
 #ifdef CLF_HAS_LIBZIP
         cmocka_unit_test_teardown(test_office, support_teardown),
+        cmocka_unit_test_teardown(test_fields, support_teardown),
 #endif
         cmocka_unit_test_teardown(test_errors, support_teardown),
         cmocka_unit_test_teardown(test_many, support_teardown),

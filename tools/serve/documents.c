@@ -27,15 +27,15 @@ int documents_has_format(const char *format)
     return 0;
 }
 
-int documents_are_binary(const char *format)
+int documents_are_utf8(const char *format)
 {
     const struct clf__format *found;
     for (int i = 0; (found = clf__format_at(i)) != NULL; i++) {
         if (strcmp(found->shown.name, format) == 0) {
-            return found->is_binary;
+            return !found->is_binary && !found->has_references;
         }
     }
-    return 0;
+    return 1;
 }
 
 static clf_status no_memory(void)
@@ -43,7 +43,7 @@ static clf_status no_memory(void)
     return clf__fail(CLF_OUT_OF_MEMORY, "not enough host memory for the documents in a request");
 }
 
-/* Adds the texts of a document. */
+/* Adds the texts of a document, except those whose translation is known. */
 static clf_status add_texts(struct documents *documents, const struct clf_document *document, size_t most)
 {
     const struct clf_document_segment *segment;
@@ -51,6 +51,9 @@ static clf_status add_texts(struct documents *documents, const struct clf_docume
         return clf__fail(CLF_UNSUPPORTED, "the documents have more than %zu texts to translate", most);
     }
     for (int i = 0; (segment = clf_document_segment_at(document, i)) != NULL; i++) {
+        if (document->segments.items[i].is_known) {
+            continue;
+        }
         if (json_array_append_new(documents->texts, json_stringn(segment->text, segment->text_size)) != 0 ||
             !marks_add(&documents->marks, segment->marks, segment->mark_count)) {
             return no_memory();
@@ -100,14 +103,39 @@ static clf_status finish(struct documents **out, clf_status status)
     return status;
 }
 
-clf_status documents_read_file(struct documents **out, const void *bytes, size_t size, const char *format,
-                               const char *source, const char *target, size_t most)
+/* Takes translations from a translation memory. */
+static clf_status recall(struct clf_document *document, const struct documents_file *file)
 {
-    struct clf_document_options options = options_of(format, most);
-    options.source_language = source != NULL && strcmp(source, "auto") != 0 ? source : NULL;
-    options.target_language = target;
+    const struct clf_memory_options options = {
+        .size = sizeof options, .source_language = file->source, .target_language = file->target};
+    struct clf_memory *memory;
+    CLF__TRY(clf_memory_open(&memory, file->memory, file->memory_size, &options));
+    clf_status status = clf_document_recall(document, memory, NULL);
+    clf_memory_free(memory);
+    return status;
+}
+
+static clf_status add_file(struct documents *documents, const void *bytes, size_t size,
+                           const struct documents_file *file, size_t most)
+{
+    struct clf_document_options options = options_of(file->format, most);
+    options.encoding = file->encoding;
+    options.kept_terms = file->kept_terms;
+    options.source_language = file->source;
+    options.target_language = file->target;
+    CLF__TRY(clf_document_open(&documents->items[0], bytes, size, &options));
+    documents->count++;
+    if (file->memory != NULL) {
+        CLF__TRY(recall(documents->items[0], file));
+    }
+    return add_texts(documents, documents->items[0], most);
+}
+
+clf_status documents_read_file(struct documents **out, const void *bytes, size_t size,
+                               const struct documents_file *file, size_t most)
+{
     clf_status status = create(out, 1);
-    return finish(out, status == CLF_OK ? add_document(*out, bytes, size, &options) : status);
+    return finish(out, status == CLF_OK ? add_file(*out, bytes, size, file, most) : status);
 }
 
 /* Returns names separated by spaces, which the caller frees; NULL if out of memory. */
@@ -173,10 +201,14 @@ static clf_status write_document(char **bytes, size_t *size, struct clf_document
 {
     *bytes = NULL;
     *size = 0;
-    for (int i = 0; i < document->segments.count; i++, (*next)++) {
+    for (int i = 0; i < document->segments.count; i++) {
+        if (document->segments.items[i].is_known) {
+            continue;
+        }
         const json_t *text = json_array_get(translations, *next);
         CLF__TRY(clf__segment_set(&document->segments.items[i], json_string_value(text),
                                   json_string_length(text), marks->texts[*next].elements));
+        (*next)++;
     }
     return clf_document_write(bytes, size, document);
 }

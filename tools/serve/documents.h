@@ -14,8 +14,9 @@ struct documents;
 /* Returns 0 if the program was built without support for a format. */
 int documents_has_format(const char *format);
 
-/* Returns whether files of a format are not UTF-8 text, such as zip archives. */
-int documents_are_binary(const char *format);
+/* Returns 1 if files of a format are UTF-8 text; 0: they are zip archives, or HTML or XML, which can name
+ * their encoding. */
+int documents_are_utf8(const char *format);
 
 /* Finds the texts of documents.
  *
@@ -28,13 +29,20 @@ int documents_are_binary(const char *format);
  * @return the errors of clf_document_open(): CLF_UNSUPPORTED for more than `most` texts. */
 clf_status documents_read(struct documents **out, const json_t *strings, const char *format, size_t most,
                           const json_t *ignored);
-/* Finds the texts of a file, which need not be text.
+
+/* How a file is read; zeroed fields are defaults. */
+struct documents_file {
+    const char *format;
+    const char *encoding, *kept_terms; /* as in clf_document_options */
+    const void *memory;                /* (memory_size) a translation memory; NULL: none */
+    size_t memory_size;
+    const char *source, *target; /* languages of the memory and of TMX; NULL: unknown */
+};
+/* Finds the texts of a file, which need not be text, except those in the memory.
  *
- * @param bytes (size) the file.
- * @param source language code; "auto" or NULL: unknown.
- * @param target language code; NULL: unknown. */
-clf_status documents_read_file(struct documents **out, const void *bytes, size_t size, const char *format,
-                               const char *source, const char *target, size_t most);
+ * @param bytes (size) the file. */
+clf_status documents_read_file(struct documents **out, const void *bytes, size_t size,
+                               const struct documents_file *file, size_t most);
 void documents_free(struct documents *documents);
 
 /* Returns the texts of all documents; borrowed. */

@@ -11,6 +11,7 @@
 #include "serve/gate.h"
 #include "serve/glossaries.h"
 #include "serve/metrics.h"
+#include "serve/named_files.h"
 #include "serve/routes.h"
 
 /* The state shared by all requests; any number of threads may use it. */
@@ -24,6 +25,7 @@ struct service {
     struct gate *attending; /* for attention maps */
     struct files *files;    /* translated files */
     struct glossaries glossaries;
+    struct named_files memories, term_lists;
     struct suggestions *suggestions;      /* NULL: disabled */
     int changes_text;                     /* 1: --libretranslate-text */
     int (*request_is_over)(void *unused); /* whether to end this thread's request */

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "serve/documents.h"
+#include "serve/q_field.h"
 #include "serve/translate_request.h"
 #include "shared/results.h"
 
@@ -74,7 +75,8 @@ static int is_usable(const struct fields *fields, const char *format, struct ans
         *answer = endpoints_error(400, "Invalid request: the file is empty");
         return 0;
     }
-    if (!documents_are_binary(format) &&
+    int has_encoding = !field_is_empty(json_object_get(fields->object, "encoding"));
+    if (documents_are_utf8(format) && !has_encoding &&
         (other != NULL || memchr(text, '\0', size) != NULL || clf__utf8_valid_prefix(text, size) != size)) {
         *answer = endpoints_error(400, "Invalid request: the file is not UTF-8%s%s",
                                   other != NULL ? " but " : "", other != NULL ? other : "");
@@ -130,8 +132,11 @@ struct answer file_translate(struct service *service, const struct fields *field
         return answer;
     }
     struct fields translation = *fields; /* with only the fields of this endpoint */
-    translation.object = json_pack("{s:O*, s:O*}", "source", json_object_get(fields->object, "source"),
-                                   "target", json_object_get(fields->object, "target"));
+    translation.object = json_pack(
+        "{s:O*, s:O*, s:O*, s:O*, s:O*}", "source", json_object_get(fields->object, "source"), "target",
+        json_object_get(fields->object, "target"), "encoding", json_object_get(fields->object, "encoding"),
+        "memory", json_object_get(fields->object, "memory"), "do_not_translate",
+        json_object_get(fields->object, "do_not_translate"));
     char *bytes = translate_file(&size, &characters, service, &translation, format->name, &answer);
     json_decref(translation.object);
     if (bytes != NULL) {

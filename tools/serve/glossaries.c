@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "serve/named_files.h"
 
 static int find(const struct glossaries *glossaries, const char *name, size_t size)
 {
@@ -17,11 +18,9 @@ static int find(const struct glossaries *glossaries, const char *name, size_t si
 clf_status glossaries_load(struct glossaries *out, const struct flag_values *values)
 {
     for (int i = 0; i < values->count; i++) {
-        const char *name = values->items[i], *equals = strchr(name, '=');
-        size_t size = equals != NULL ? (size_t)(equals - name) : 0;
-        if (size == 0) {
-            return clf__fail(CLF_BAD_ARGUMENT, "--glossary %s: has no name; write NAME=FILE", name);
-        }
+        const char *name = values->items[i], *path = NULL;
+        size_t size = 0;
+        CLF__TRY(named_files_split(&size, &path, "glossary", name));
         if (find(out, name, size) < out->count) {
             return clf__fail(CLF_BAD_ARGUMENT,
                              "--glossary %s: another glossary is called %.*s; choose another name", name,
@@ -29,7 +28,7 @@ clf_status glossaries_load(struct glossaries *out, const struct flag_values *val
         }
         out->items[out->count].name = name;
         out->items[out->count].name_size = size;
-        CLF__TRY(clf_glossary_load(&out->items[out->count].glossary, equals + 1));
+        CLF__TRY(clf_glossary_load(&out->items[out->count].glossary, path));
         out->count++;
     }
     return CLF_OK;

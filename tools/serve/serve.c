@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "serve/client.h"
 #include "serve/listen.h"
 #include "serve/live_sessions.h"
@@ -158,6 +159,24 @@ static clf_status check_origin(const char *origin)
                      origin);
 }
 
+/* Checks the files of --memory and --do-not-translate when the server starts, not when a client names one. */
+static clf_status check_named_files(const struct service *service)
+{
+    for (int i = 0; i < service->term_lists.count; i++) {
+        const struct named_file *file = &service->term_lists.items[i];
+        clf_status status = clf__utf8_check(file->bytes, file->size);
+        CLF__TRY(status == CLF_OK ? CLF_OK : clf__fail_in(status, "--do-not-translate %s", file->name));
+    }
+    for (int i = 0; i < service->memories.count; i++) {
+        const struct named_file *file = &service->memories.items[i];
+        const struct clf_memory_options options = {.size = sizeof options, .name = file->name};
+        struct clf_memory *memory;
+        CLF__TRY(clf_memory_open(&memory, file->bytes, file->size, &options));
+        clf_memory_free(memory);
+    }
+    return CLF_OK;
+}
+
 /* Opens the log and the files that flags name, before the models are loaded. */
 static clf_status create_service(struct service *service, const struct flags *flags)
 {
@@ -187,6 +206,9 @@ static clf_status create_service(struct service *service, const struct flags *fl
     CLF__TRY(gate_create(&service->attending, 1));
     CLF__TRY(files_create(&service->files));
     CLF__TRY(glossaries_load(&service->glossaries, &flags->glossaries));
+    CLF__TRY(named_files_load(&service->term_lists, "do-not-translate", &flags->term_lists));
+    CLF__TRY(named_files_load(&service->memories, "memory", &flags->memories));
+    CLF__TRY(check_named_files(service));
     CLF__TRY(live_sessions_create(&service->live));
     if (flags->suggestions != NULL) {
         CLF__TRY(suggestions_open(&service->suggestions, flags->suggestions));
@@ -206,6 +228,8 @@ static void free_service(struct service *service)
     access_log_close(service->log);
     suggestions_close(service->suggestions);
     glossaries_free(&service->glossaries);
+    named_files_free(&service->memories);
+    named_files_free(&service->term_lists);
     files_free(service->files);
     gate_free(service->gate);
     gate_free(service->attending);

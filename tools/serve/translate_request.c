@@ -125,15 +125,56 @@ static int find_route(struct translation_request *request, const struct service 
     return 0;
 }
 
+/* Finds the file of the server that a field names. Returns 0 after setting the answer. */
+static int find_named(const struct named_file **out, const struct named_files *files,
+                      const struct fields *fields, const char *field, struct answer *answer)
+{
+    const json_t *value = json_object_get(fields->object, field);
+    const char *name = json_string_value(value);
+    *out = NULL;
+    if (field_is_empty(value)) {
+        return 1;
+    }
+    *out = name != NULL ? named_files_find(files, name) : NULL;
+    if (*out == NULL) {
+        *answer = endpoints_error(400, "Invalid request: %s: the server was not started with --%s %.*s=FILE",
+                                  field, strcmp(field, "memory") == 0 ? "memory" : "do-not-translate",
+                                  name != NULL ? (int)field_shown_size(name) : 0, name != NULL ? name : "");
+    }
+    return *out != NULL;
+}
+
+/* Reads the fields that only files have. */
+static int read_file_fields(struct documents_file *out, const struct service *service,
+                            const struct fields *fields, struct answer *answer)
+{
+    const struct named_file *memory, *terms;
+    const json_t *encoding = json_object_get(fields->object, "encoding");
+    const char *source = json_string_value(json_object_get(fields->object, "source"));
+    if (!find_named(&memory, &service->memories, fields, "memory", answer) ||
+        !find_named(&terms, &service->term_lists, fields, "do_not_translate", answer)) {
+        return 0;
+    }
+    out->encoding = field_is_empty(encoding) ? NULL : json_string_value(encoding);
+    out->kept_terms = terms != NULL ? terms->bytes : NULL;
+    out->memory = memory != NULL ? memory->bytes : NULL;
+    out->memory_size = memory != NULL ? memory->size : 0;
+    out->source = source != NULL && strcmp(source, "auto") != 0 ? source : NULL;
+    out->target = json_string_value(json_object_get(fields->object, "target"));
+    return 1;
+}
+
 /* Finds the texts of documents; refuses a request with too many. */
-static int read_documents(struct translation_request *request, const struct fields *fields,
-                          struct answer *answer)
+static int read_documents(struct translation_request *request, const struct service *service,
+                          const struct fields *fields, struct answer *answer)
 {
     clf_status status = CLF_OK;
     if (request->format != NULL) {
-        status = documents_read_file(&request->documents, fields->file, fields->file_size, request->format,
-                                     json_string_value(json_object_get(fields->object, "source")),
-                                     json_string_value(json_object_get(fields->object, "target")),
+        struct documents_file file = {.format = request->format};
+        if (!read_file_fields(&file, service, fields, answer)) {
+            return 0;
+        }
+        status = documents_read_file(&request->documents, fields->file, fields->file_size, &file,
                                      TEXTS_MOST_LINES);
     } else if (is_html(fields)) {
         status = documents_read(&request->documents, request->array, "html", TEXTS_MOST_LINES, NULL);
@@ -165,10 +206,10 @@ static int read_texts(struct translation_request *request, const struct service 
                       const struct fields *fields, struct answer *answer)
 {
     if (request->format != NULL) {
-        return read_documents(request, fields, answer) && file_is_admitted(request, service, answer);
+        return read_documents(request, service, fields, answer) && file_is_admitted(request, service, answer);
     }
     return texts_are_admitted(request->array, request->is_array, service, answer) &&
-           read_documents(request, fields, answer);
+           read_documents(request, service, fields, answer);
 }
 
 /* Checks the fields in LibreTranslate's order. */

@@ -109,7 +109,7 @@ struct flags {
     /* bleu, wer */
     int words, lower_case;
     /* serve */
-    struct flag_values glossaries;
+    struct flag_values glossaries, memories, term_lists;
     const char *host, *cors, *keys, *access_log, *suggestions;
     int port, wyoming, grace, max_body, max_upload, metrics, allow_load;
     int libretranslate_text, needs_key, most_requests, most_characters, most_texts, most_queued, wait,

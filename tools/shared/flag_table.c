@@ -335,6 +335,12 @@ const struct flag flag_table[] = {
     {"glossary", 0, TAKES_SERVE, FLAG_LIST, FIELD(glossaries), "NAME=FILE",
      "terms that translations must contain, for requests to /v1/translate that name the glossary; repeat the "
      "flag for several (none)"},
+    {"memory", 0, TAKES_SERVE, FLAG_LIST, FIELD(memories), "NAME=FILE",
+     "translation memory (TMX), for files that clients upload with its name; repeat the flag for several "
+     "(none)"},
+    {"do-not-translate", 0, TAKES_SERVE, FLAG_LIST, FIELD(term_lists), "NAME=FILE",
+     "terms that are kept, for files that clients upload with the name of the list; repeat the flag for "
+     "several (none)"},
     {"suggestions", 0, TAKES_SERVE, FLAG_TEXT, FIELD(suggestions), "FILE",
      "accept better translations from clients (POST /suggest), and append each to FILE as a line of JSON "
      "(none)"},
