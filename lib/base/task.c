@@ -24,3 +24,12 @@ int clf__task_begin_detached(void *(*function)(void *), void *argument)
     pthread_attr_destroy(&detached);
     return is_running;
 }
+
+void clf__condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &clock);
+    pthread_condattr_destroy(&clock);
+}

@@ -20,4 +20,7 @@ void clf__task_wait(struct clf__task *task);
  * available. */
 int clf__task_begin_detached(void *(*function)(void *), void *argument);
 
+/* Initialises a condition variable whose timeouts use the monotonic clock. */
+void clf__condition_init(pthread_cond_t *condition);
+
 #endif

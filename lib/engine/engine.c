@@ -10,15 +10,6 @@
 #include "model/config/sides.h"
 #include "runtime/device/buffer.h"
 
-void clf__condition_init(pthread_cond_t *condition)
-{
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &clock);
-    pthread_condattr_destroy(&clock);
-}
-
 /* Chooses the size of a lane's cache. A model in training changes between calls. */
 static void size_cache(struct clf__cache *cache, const struct clf_engine *engine,
                        const struct clf_model *model)

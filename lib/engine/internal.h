@@ -92,8 +92,6 @@ clf_status clf__tokens_emit(struct clf__lane *lane);
 /* Ends the searches of lines whose hook has ended the translation. */
 void clf__tokens_stop(struct clf__lane *lane);
 
-/* Initialises a condition variable whose timeouts use the monotonic clock. */
-void clf__condition_init(pthread_cond_t *condition);
 /* Interval at which a waiting thread calls its hooks, and a longer one at which a thread without hooks checks
  * whether it can run the lane while another thread is in a hook. */
 enum { CLF__HOOKS_MILLISECONDS = 20, CLF__IDLE_MILLISECONDS = 200 };
