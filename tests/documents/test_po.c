@@ -83,12 +83,41 @@ static void test_many_marks(void **state)
     clf_document_free(document);
 }
 
+static struct clf_document *open_all(const char *bytes)
+{
+    struct clf_document_options options;
+    clf_document_options_init(&options);
+    options.name = "a.po";
+    options.all = 1;
+    return document_open_with(&options, bytes, strlen(bytes));
+}
+
+/* With `all`, a translation replaces all strings of the old one, but no comment between them. Otherwise it is
+ * written into the first one. */
+static void test_several_strings(void **state)
+{
+    (void)state;
+    document_check("a.po", "msgid \"a\"\nmsgstr \"\"\n# b\n\"\"\n", document_shout,
+                   "msgid \"a\"\nmsgstr \"A\"\n# b\n\"\"\n");
+    struct clf_document *document = open_all("msgid \"a\"\r\nmsgstr \"\"\r\n\"b\"\r\n\"c\"\r\n");
+    document_translate(document, document_shout);
+    assert_string_equal(document_written(document), "msgid \"a\"\r\nmsgstr \"A\"\r\n");
+    clf_document_free(document);
+    static const char commented[] = "msgid \"a\"\nmsgstr \"b\"\n# c\n\"d\"\n";
+    document = open_all(commented);
+    assert_int_equal(clf_document_count(document), 0);
+    assert_string_equal(document_written(document), commented);
+    assert_non_null(strstr(clf_document_warning(document, 0), "1 message not translated"));
+    clf_document_free(document);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_messages, support_teardown),
         cmocka_unit_test_teardown(test_malformed, support_teardown),
         cmocka_unit_test_teardown(test_many_marks, support_teardown),
+        cmocka_unit_test_teardown(test_several_strings, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

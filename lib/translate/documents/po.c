@@ -26,7 +26,7 @@ struct reader {
     enum keyword last;
     int index; /* index of the translation, as in msgstr[1] */
     struct clf__inlines inlines;
-    int skipped; /* messages with too many marks */
+    int skipped; /* messages with too many marks, or with comments between the strings of their translation */
 };
 
 static clf_status fail(int line, const char *what)
@@ -132,18 +132,43 @@ static clf_status add_segment(struct reader *reader, const struct string *string
     return clf__inlines_end_at(&reader->inlines, reader->document, string->line, start, end);
 }
 
+/* Finds the bytes of the strings that a translation replaces: nothing at the start of empty strings,
+ * otherwise from the first string to the last one. Returns 0 if there are comments between these. */
+static int find_target(struct range *out, const struct reader *reader)
+{
+    const struct string *strings = &reader->translation;
+    const char *bytes = reader->document->bytes;
+    *out = (struct range){strings->items[0].start, strings->items[0].start};
+    if (is_empty(strings)) {
+        return 1;
+    }
+    out->end = strings->items[strings->count - 1].end;
+    for (int i = 1; i < strings->count; i++) {
+        for (size_t at = strings->items[i - 1].end; at < strings->items[i].start; at++) {
+            if (bytes[at] != '"' && bytes[at] != '\r' && bytes[at] != '\n' && !is_space(bytes[at])) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 /* Ends the string of the last keyword. */
 static clf_status end_string(struct reader *reader)
 {
     const struct string *translation = &reader->translation;
+    struct range target;
     int is_kept = !is_empty(translation) && !reader->document->options.all;
     if (reader->last != TRANSLATION || is_empty(&reader->id) || is_kept) {
         return CLF_OK; /* not a translation, the header, or translated */
     }
     const struct string *string =
         reader->index > 0 && reader->plural.count > 0 ? &reader->plural : &reader->id;
-    return add_segment(reader, string, translation->items[0].start,
-                       translation->items[translation->count - 1].end);
+    if (!find_target(&target, reader)) {
+        reader->skipped++;
+        return CLF_OK;
+    }
+    return add_segment(reader, string, target.start, target.end);
 }
 
 /* Reads "msgstr[1]" up to the string; returns its size, or 0 if it is malformed. */
@@ -247,12 +272,12 @@ static clf_status write_po(struct clf__output *out, struct clf_document *documen
 {
     const int *skipped = document->state;
     CLF__TRY(clf__document_splice(out, document, add_escaped));
-    return *skipped == 0
-               ? CLF_OK
-               : clf__document_warn(document,
-                                    "%d message%s not translated, because of more than %d placeholders, "
-                                    "tags and line breaks",
-                                    *skipped, *skipped == 1 ? "" : "s", CLF__MOST_INLINES - 1);
+    return *skipped == 0 ? CLF_OK
+                         : clf__document_warn(
+                               document,
+                               "%d message%s not translated, because of more than %d placeholders, "
+                               "tags and line breaks, or of comments between the strings of a translation",
+                               *skipped, *skipped == 1 ? "" : "s", CLF__MOST_INLINES - 1);
 }
 
 static void close_po(struct clf_document *document)
