@@ -243,7 +243,8 @@ static void test_refusals(void **state)
     refuse(TRANSLATE "--memory a", 2, "--memory: requires a file");
     static const char *const flags[] = {
         "--json",       "--stream", "--resume",       "--n-best 2",        "--alternatives 2",
-        "--alignments", "--tokens", "--exact-tokens", "--target-prefix a", "--target-prefix-file a"};
+        "--alignments", "--tokens", "--exact-tokens", "--target-prefix a", "--target-prefix-file a",
+        "--draft a"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         refuse(process_format(TRANSLATE "%s %s", flags[i], film), 2,
                "applies only to lines of standard input");
