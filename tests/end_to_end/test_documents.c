@@ -263,9 +263,9 @@ static void test_refusals(void **state)
     refuse(TRANSLATE "--all", 2, "--all: requires a file");
     refuse(TRANSLATE "--do-not-translate a", 2, "--do-not-translate: requires a file");
     refuse(TRANSLATE "--memory a", 2, "--memory: requires a file");
-    static const char *const flags[] = {"--json",           "--stream",          "--n-best 2",
-                                        "--alternatives 2", "--alignments",      "--tokens",
-                                        "--exact-tokens",   "--target-prefix a", "--target-prefix-file a"};
+    static const char *const flags[] = {
+        "--json",   "--stream",       "--n-best 2",        "--alternatives 2",       "--alignments",
+        "--tokens", "--exact-tokens", "--target-prefix a", "--target-prefix-file a", "--draft a"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         refuse(process_format(TRANSLATE "%s %s", flags[i], film), 2,
                "applies only to lines of standard input");

@@ -259,8 +259,9 @@ const struct flag flag_table[] = {
     {"glossary", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(glossary), "FILE",
      "terms that translations must contain: lines of a source term, a tab and a target term (none)"},
     {"draft", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(draft), "MODEL",
-     "smaller model with the same vocabulary that proposes tokens; same output, faster; requires --beam 1 "
-     "(none)"},
+     "smaller model with the same vocabulary that proposes tokens, so that the model needs fewer steps for "
+     "the "
+     "same output; requires --beam 1 (none)"},
     {"stream", 0, TAKES_TEXTS, FLAG_SWITCH, FIELD(stream), NULL,
      "print each translation word by word while it is generated; requires --beam 1"},
     {"target-prefix", 0, TAKES_TEXTS, FLAG_TEXT, FIELD(target_prefix), "TEXT",

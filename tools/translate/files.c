@@ -96,6 +96,7 @@ static int check_flags(const struct flags *flags)
         {"exact-tokens", flags->exact_tokens},
         {"target-prefix", flags->target_prefix != NULL},
         {"target-prefix-file", flags->target_prefix_file != NULL},
+        {"draft", flags->draft != NULL},
     };
     for (size_t i = 0; i < sizeof lines_only / sizeof *lines_only; i++) {
         if (lines_only[i].is_given) {

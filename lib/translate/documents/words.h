@@ -15,8 +15,8 @@ clf_status clf__words_breaks(size_t **out, int *count, const char *text, size_t 
 /* Returns whether a space belongs between two texts: 0 if both are in a script without spaces there. */
 int clf__words_need_space(const char *text, size_t size, const char *next, size_t next_size);
 
-/* Returns whether a position is within a word: between letters, digits or combining marks. In a script without
- * spaces, letters are not joined. */
+/* Returns whether a position is within a word: between letters, digits or combining marks. In a script
+ * without spaces, letters are not joined. */
 int clf__words_are_joined(const char *text, size_t size, size_t at);
 
 /* Returns the number of columns of a text: 2 for a wide character, 0 for a combining mark. */
