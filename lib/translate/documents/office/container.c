@@ -6,13 +6,6 @@
 
 #include "base/memory.h"
 
-clf_status clf__container_create(struct clf__container **out, struct clf_document *document)
-{
-    CLF__TRY(clf__allocate(out, 1, sizeof **out));
-    document->state = *out;
-    return CLF_OK;
-}
-
 void clf__container_close(struct clf_document *document)
 {
     struct clf__container *container = document->state;
@@ -55,9 +48,9 @@ clf_status clf__container_add(struct clf__container *container, struct clf__arch
     return CLF_OK;
 }
 
-clf_status clf__container_check(const struct clf_document *document)
+/* Checks that the archive can be written, after all parts were added. */
+static clf_status check_archive(const struct clf_document *document, const struct clf__container *container)
 {
-    const struct clf__container *container = document->state;
     const struct clf__container_part *part = container->parts;
     struct clf__output out = {.bytes = NULL};
     if (container->count == 0) {
@@ -68,6 +61,23 @@ clf_status clf__container_check(const struct clf_document *document)
     clf_status status = clf__archive_rewrite(&out, document->bytes, document->size, &change, 1);
     clf__free(out.bytes);
     return status;
+}
+
+clf_status clf__container_read_document(
+    struct clf_document *document,
+    clf_status (*add_parts)(struct clf__container *container, struct clf__archive *archive, const void *user),
+    clf_status (*collect)(struct clf_document *document, struct clf__container *container, const void *user),
+    const void *user)
+{
+    struct clf__container *container;
+    struct clf__archive *archive;
+    CLF__TRY(clf__allocate(&container, 1, sizeof *container));
+    document->state = container;
+    CLF__TRY(clf__archive_open(&archive, document->bytes, document->size));
+    clf_status status = add_parts(container, archive, user);
+    clf__archive_close(archive);
+    status = status == CLF_OK ? check_archive(document, container) : status;
+    return status == CLF_OK ? collect(document, container, user) : status;
 }
 
 struct clf__xml_tokens clf__container_begin(const struct clf__container *container, int part)

@@ -24,8 +24,16 @@ struct clf__container {
     void *more;  /* private to the format; freed with clf__free() */
 };
 
-/* Creates document->state; clf__container_close() frees it. */
-clf_status clf__container_create(struct clf__container **out, struct clf_document *document);
+/* Reads a document: creates document->state, which clf__container_close() frees, opens the archive, and
+ * checks that it can be written: a damaged archive is refused before its text is translated.
+ *
+ * @param add_parts reads the parts; `user` is its last argument.
+ * @param collect adds the segments. */
+clf_status clf__container_read_document(
+    struct clf_document *document,
+    clf_status (*add_parts)(struct clf__container *container, struct clf__archive *archive, const void *user),
+    clf_status (*collect)(struct clf_document *document, struct clf__container *container, const void *user),
+    const void *user);
 void clf__container_close(struct clf_document *document);
 
 /* Reads an entry of the archive, and checks that it is XML; the name is copied. */
@@ -33,9 +41,6 @@ clf_status clf__container_add(struct clf__container *container, struct clf__arch
                               const char *name);
 /* Reads an entry without text, which is XML. The caller frees out->bytes. */
 clf_status clf__container_read(struct clf__output *out, struct clf__archive *archive, const char *name);
-/* Checks that the archive can be written, after all parts were added: a damaged archive is refused before its
- * text is translated. */
-clf_status clf__container_check(const struct clf_document *document);
 /* Returns a tokenizer of a part. */
 struct clf__xml_tokens clf__container_begin(const struct clf__container *container, int part);
 

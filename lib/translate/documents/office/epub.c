@@ -216,8 +216,10 @@ static void free_package(struct package *package)
     clf__free(package->encryption.bytes);
 }
 
-static clf_status read_archive(struct clf__container *container, struct clf__archive *archive)
+static clf_status read_archive(struct clf__container *container, struct clf__archive *archive,
+                               const void *user)
 {
+    (void)user;
     static const char encryption[] = "META-INF/encryption.xml";
     struct package package = {.count = 0};
     char *name = NULL;
@@ -254,8 +256,9 @@ static int is_ncx(const char *bytes, struct clf__xml_tokens tokens)
     return clf__xml_is_tag(&root) && clf__xml_is_named(&root, bytes, "ncx");
 }
 
-static clf_status collect(struct clf_document *document, struct clf__container *container)
+static clf_status collect(struct clf_document *document, struct clf__container *container, const void *user)
 {
+    (void)user;
     const char *bytes = container->text.bytes;
     struct clf__xml_collector collector = {
         .document = document, .bytes = bytes, .counts_paragraphs = 1, .entity = clf__xhtml_entity};
@@ -274,14 +277,7 @@ static clf_status collect(struct clf_document *document, struct clf__container *
 
 static clf_status read_epub(struct clf_document *document)
 {
-    struct clf__container *container;
-    struct clf__archive *archive;
-    CLF__TRY(clf__container_create(&container, document));
-    CLF__TRY(clf__archive_open(&archive, document->bytes, document->size));
-    clf_status status = read_archive(container, archive);
-    clf__archive_close(archive);
-    status = status == CLF_OK ? clf__container_check(document) : status;
-    return status == CLF_OK ? collect(document, container) : status;
+    return clf__container_read_document(document, read_archive, collect, NULL);
 }
 
 static clf_status write_epub(struct clf__output *out, struct clf_document *document)

@@ -78,16 +78,18 @@ static clf_status check_manifest(struct clf__archive *archive)
     return status;
 }
 
-static clf_status read_parts(struct clf__container *container, struct clf__archive *archive)
+static clf_status add_parts(struct clf__container *container, struct clf__archive *archive, const void *user)
 {
+    (void)user;
     CLF__TRY(check_manifest(archive));
     CLF__TRY(clf__container_add(container, archive, "content.xml"));
     return clf__archive_has(archive, "styles.xml") ? clf__container_add(container, archive, "styles.xml")
                                                    : CLF_OK;
 }
 
-static clf_status collect(struct clf_document *document, struct clf__container *container)
+static clf_status collect(struct clf_document *document, struct clf__container *container, const void *user)
 {
+    (void)user;
     int is_in_styles = 0;
     struct clf__xml_collector collector = {.document = document,
                                            .bytes = container->text.bytes,
@@ -105,14 +107,7 @@ static clf_status collect(struct clf_document *document, struct clf__container *
 
 static clf_status read_odf(struct clf_document *document)
 {
-    struct clf__container *container;
-    struct clf__archive *archive;
-    CLF__TRY(clf__container_create(&container, document));
-    CLF__TRY(clf__archive_open(&archive, document->bytes, document->size));
-    clf_status status = read_parts(container, archive);
-    clf__archive_close(archive);
-    status = status == CLF_OK ? clf__container_check(document) : status;
-    return status == CLF_OK ? collect(document, container) : status;
+    return clf__container_read_document(document, add_parts, collect, NULL);
 }
 
 static clf_status write_odf(struct clf__output *out, struct clf_document *document)

@@ -103,16 +103,21 @@ static clf_status add_parts(struct clf__container *container, struct clf__archiv
     return CLF_OK;
 }
 
-static clf_status read_archive(struct clf_document *document, struct clf__archive *archive,
-                               const char *const *types)
+/* A format of Office Open XML. */
+struct ooxml {
+    const char *const *types; /* ends of the content types of parts with text */
+    const struct clf__run_language *language;
+};
+
+static clf_status read_archive(struct clf__container *container, struct clf__archive *archive,
+                               const void *user)
 {
-    struct clf__container *container;
+    const struct ooxml *format = user;
     struct clf__output list = {.bytes = NULL};
     struct parts parts = {.count = 0};
-    CLF__TRY(clf__container_create(&container, document));
     clf_status status = clf__container_read(&list, archive, "[Content_Types].xml");
     if (status == CLF_OK) {
-        status = read_types(&parts, list.bytes, list.size, types);
+        status = read_types(&parts, list.bytes, list.size, format->types);
     }
     if (status == CLF_OK && parts.count == 0) {
         status = clf__fail(CLF_FORMAT, "contains no text of this format");
@@ -129,25 +134,22 @@ static clf_status read_archive(struct clf_document *document, struct clf__archiv
     return status;
 }
 
-static clf_status read_with(struct clf_document *document, const char *const *types,
-                            const struct clf__run_language *language)
+static clf_status collect(struct clf_document *document, struct clf__container *container, const void *user)
 {
-    struct clf__archive *archive;
-    CLF__TRY(clf__archive_open(&archive, document->bytes, document->size));
-    clf_status status = read_archive(document, archive, types);
-    clf__archive_close(archive);
-    status = status == CLF_OK ? clf__container_check(document) : status;
-    return status == CLF_OK ? clf__runs_collect(document, language) : status;
+    (void)container;
+    return clf__runs_collect(document, ((const struct ooxml *)user)->language);
 }
 
 static clf_status read_docx(struct clf_document *document)
 {
-    return read_with(document, word_types, &clf__run_word);
+    static const struct ooxml docx = {word_types, &clf__run_word};
+    return clf__container_read_document(document, read_archive, collect, &docx);
 }
 
 static clf_status read_pptx(struct clf_document *document)
 {
-    return read_with(document, drawing_types, &clf__run_drawing);
+    static const struct ooxml pptx = {drawing_types, &clf__run_drawing};
+    return clf__container_read_document(document, read_archive, collect, &pptx);
 }
 
 static clf_status write_runs(struct clf__output *out, struct clf_document *document)
