@@ -135,30 +135,37 @@ static struct answer refuse(const struct live_session *session, clf_status statu
     return endpoints_error(500, "the session cannot be opened; see the server's log");
 }
 
+/* Describes why the list takes no further session. */
+static struct answer answer_no_room(enum live_result result)
+{
+    struct answer answer = result == LIVE_IS_FULL
+                               ? endpoints_error(429, "the server has %d live sessions; try again later",
+                                                 (int)LIVE_MOST_SESSIONS)
+                           : result == LIVE_HAS_BAD_RATE ? endpoints_error(400, "rate: %s", clf_last_error())
+                                                         : endpoints_error(500, "out of memory");
+    answer.retry_after = result == LIVE_IS_FULL ? RETRY_SECONDS : 0;
+    return answer;
+}
+
 /* Opens a session that has its options; the list then owns it. */
 static struct answer open_session(struct live_session *session, const struct clf_live_options *live)
 {
+    char id[LIVE_ID_BYTES];
+    const char *name = speech_model_name(session->model);
+    int rate = session->rate;
     clf_status status = speech_model_transcriber(&session->transcriber, session->model, &session->options);
     if (status == CLF_OK) {
         status = clf_live_open(&session->live, session->transcriber, live);
     }
-    struct answer answer = {.status = 200};
-    const char *name = speech_model_name(session->model);
-    if (status != CLF_OK) {
-        answer = refuse(session, status);
-    } else {
-        enum live_result result = live_sessions_add(session->service->live, session);
-        if (result == LIVE_DONE) {
-            answer.text = speech_json(
-                json_pack("{s:s, s:s, s:i}", "id", session->id, "model", name, "rate", session->rate));
-            return answer;
+    enum live_result result = LIVE_HAS_FAILED;
+    if (status == CLF_OK) {
+        result = live_sessions_add(id, session->service->live, session);
+        if (result == LIVE_DONE) { /* another thread may free the session */
+            json_t *opened = json_pack("{s:s, s:s, s:i}", "id", id, "model", name, "rate", rate);
+            return (struct answer){.status = 200, .text = speech_json(opened)};
         }
-        answer = result == LIVE_IS_FULL
-                     ? endpoints_error(429, "the server has %d live sessions; try again later",
-                                       (int)LIVE_MOST_SESSIONS)
-                     : endpoints_error(400, "rate: %s", clf_last_error());
-        answer.retry_after = result == LIVE_IS_FULL ? RETRY_SECONDS : 0;
     }
+    struct answer answer = status == CLF_OK ? answer_no_room(result) : refuse(session, status);
     live_session_free(session);
     return answer;
 }

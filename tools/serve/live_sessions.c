@@ -45,16 +45,21 @@ void live_session_free(struct live_session *session)
     }
 }
 
+static void free_all(struct live_session *first)
+{
+    while (first != NULL) {
+        struct live_session *next = first->next;
+        live_session_free(first);
+        first = next;
+    }
+}
+
 void live_sessions_free(struct live_sessions *sessions)
 {
     if (sessions == NULL) {
         return;
     }
-    while (sessions->first != NULL) {
-        struct live_session *next = sessions->first->next;
-        live_session_free(sessions->first);
-        sessions->first = next;
-    }
+    free_all(sessions->first);
     pthread_cond_destroy(&sessions->changed);
     pthread_mutex_destroy(&sessions->lock);
     free(sessions);
@@ -71,16 +76,21 @@ static void remove_session(struct live_sessions *sessions, const struct live_ses
     sessions->count--;
 }
 
-static void remove_idle(struct live_sessions *sessions)
+void live_sessions_remove_idle(struct live_sessions *sessions)
 {
+    struct live_session *removed = NULL;
     double oldest = clf__seconds() - LIVE_IDLE_SECONDS;
+    pthread_mutex_lock(&sessions->lock);
     for (struct live_session *session = sessions->first, *next; session != NULL; session = next) {
         next = session->next;
         if (!session->has_reader && session->last < oldest) {
             remove_session(sessions, session);
-            live_session_free(session);
+            session->next = removed;
+            removed = session;
         }
     }
+    pthread_mutex_unlock(&sessions->lock);
+    free_all(removed);
 }
 
 static struct live_session *find(const struct live_sessions *sessions, const char *id)
@@ -92,17 +102,21 @@ static struct live_session *find(const struct live_sessions *sessions, const cha
     return session;
 }
 
-enum live_result live_sessions_add(struct live_sessions *sessions, struct live_session *session)
+enum live_result live_sessions_add(char *id, struct live_sessions *sessions, struct live_session *session)
 {
-    uint64_t id[2];
-    if (getrandom(id, sizeof id, 0) != (ssize_t)sizeof id ||
-        clf__resampler_create(&session->resampler, session->rate, "live audio") != CLF_OK) {
+    uint64_t random[2];
+    clf_status status = clf__resampler_create(&session->resampler, session->rate, "live audio");
+    if (status != CLF_OK) {
+        return status == CLF_UNSUPPORTED ? LIVE_HAS_BAD_RATE : LIVE_HAS_FAILED;
+    }
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
         return LIVE_HAS_FAILED;
     }
-    snprintf(session->id, sizeof session->id, "%016" PRIx64 "%016" PRIx64, id[0], id[1]);
+    snprintf(session->id, sizeof session->id, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+    memcpy(id, session->id, sizeof session->id);
     session->last = clf__seconds();
+    live_sessions_remove_idle(sessions);
     pthread_mutex_lock(&sessions->lock);
-    remove_idle(sessions);
     int is_full = sessions->count >= LIVE_MOST_SESSIONS;
     if (!is_full) {
         session->next = sessions->first;
@@ -116,8 +130,13 @@ enum live_result live_sessions_add(struct live_sessions *sessions, struct live_s
 /* Makes room for samples; returns 0 if out of memory. */
 static int make_room(struct live_session *session, size_t more)
 {
-    if (session->count + more > session->capacity) {
-        size_t capacity = 2 * (session->count + more);
+    if (session->taken > session->count) { /* more samples were taken since the last move than are moved */
+        memmove(session->samples, session->samples + session->taken,
+                session->count * sizeof *session->samples);
+        session->taken = 0;
+    }
+    if (session->taken + session->count + more > session->capacity) {
+        size_t capacity = 2 * (session->taken + session->count + more);
         float *grown = realloc(session->samples, capacity * sizeof *grown);
         if (grown == NULL) {
             return 0;
@@ -128,14 +147,17 @@ static int make_room(struct live_session *session, size_t more)
     return 1;
 }
 
-/* Resamples samples, and at the end (count 0) what the resampler still has; returns 0 if out of memory. */
+/* Resamples samples, and at the end (count 0) the samples that the resampler still has; returns 0 if out of
+ * memory. */
 static int resample(struct live_session *session, const float *samples, size_t count)
 {
     size_t used, added;
     do {
-        if (!make_room(session, BLOCK) ||
-            clf__resampler_run(session->resampler, samples, count, &used, session->samples + session->count,
-                               BLOCK, &added) != CLF_OK) {
+        if (!make_room(session, BLOCK)) {
+            return 0;
+        }
+        float *end = session->samples + session->taken + session->count;
+        if (clf__resampler_run(session->resampler, samples, count, &used, end, BLOCK, &added) != CLF_OK) {
             return 0;
         }
         session->count += added;
@@ -177,10 +199,11 @@ static enum live_result send(double *waiting, struct live_session *session, cons
         return LIVE_IS_FULL;
     }
     session->last = clf__seconds();
+    const float none = 0;
     int is_added = add_bytes(session, bytes, size);
     if (ends) {
         session->has_ended = 1;
-        is_added = is_added && (session->resampler == NULL || resample(session, NULL, 0));
+        is_added = is_added && (session->resampler == NULL || resample(session, &none, 0));
     }
     *waiting = (double)session->count / CLF_AUDIO_RATE;
     return is_added ? LIVE_DONE : LIVE_HAS_FAILED;
@@ -240,8 +263,8 @@ int live_sessions_take(float *samples, size_t *count, size_t *waiting, size_t ro
     *count = session->count < room ? session->count : room;
     if (*count > 0) {
         session->count -= *count;
-        memcpy(samples, session->samples, *count * sizeof *samples);
-        memmove(session->samples, session->samples + *count, session->count * sizeof *samples);
+        memcpy(samples, session->samples + session->taken, *count * sizeof *samples);
+        session->taken += *count;
     }
     *waiting = session->count;
     session->has_ended |= *count == 0 && session->last < clf__seconds() - LIVE_IDLE_SECONDS;

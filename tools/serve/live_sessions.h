@@ -30,8 +30,8 @@ struct live_session {
     char id[LIVE_ID_BYTES];
     /* Guarded by the lock of the sessions: */
     struct clf__resampler *resampler; /* NULL: none is needed */
-    float *samples;                   /* (count) that wait for the reader */
-    size_t count, capacity;
+    float *samples;                   /* (capacity) samples [taken, taken + count) wait for the reader */
+    size_t taken, count, capacity;
     char half[2]; /* the first byte of an incomplete sample */
     int has_half;
     double last;               /* time of the last samples */
@@ -42,10 +42,11 @@ struct live_session {
 /* How a call ended. */
 enum live_result {
     LIVE_DONE = 0,
-    LIVE_IS_UNKNOWN = 1, /* no session has this id */
-    LIVE_IS_FULL = 2,    /* too many sessions, or too much audio would wait */
-    LIVE_IS_OVER = 3,    /* the session takes no more samples, or has a reader */
-    LIVE_HAS_FAILED = 4, /* clf_last_error() describes the failure */
+    LIVE_IS_UNKNOWN = 1,   /* no session has this id */
+    LIVE_IS_FULL = 2,      /* too many sessions, or too much audio would wait */
+    LIVE_IS_OVER = 3,      /* the session takes no more samples, or has a reader */
+    LIVE_HAS_FAILED = 4,   /* out of memory */
+    LIVE_HAS_BAD_RATE = 5, /* clf_last_error() describes why the rate cannot be converted */
 };
 
 clf_status live_sessions_create(struct live_sessions **out);
@@ -54,9 +55,12 @@ void live_sessions_free(struct live_sessions *sessions); /* NULL is ignored */
 /* Frees a session that is not in the list. */
 void live_session_free(struct live_session *session);
 
-/* Adds a session to the list, which owns it, and gives it an id. Removes sessions without a reader that have
- * been idle. */
-enum live_result live_sessions_add(struct live_sessions *sessions, struct live_session *session);
+/* Adds a session to the list, which owns it, and gives it an id, which is also copied to `id`
+ * (LIVE_ID_BYTES), because another thread may end the session at once. */
+enum live_result live_sessions_add(char *id, struct live_sessions *sessions, struct live_session *session);
+
+/* Removes the sessions without a reader that have received no samples for LIVE_IDLE_SECONDS. */
+void live_sessions_remove_idle(struct live_sessions *sessions);
 
 /* Adds 16-bit little-endian samples to a session. ends: no more will follow. *waiting receives the seconds of
  * audio that the reader has not taken. */

@@ -139,6 +139,7 @@ static clf_status answer_requests(struct serving *serving)
         if (serving->service.log != NULL && signals_take_hangup()) {
             access_log_reopen(serving->service.log);
         }
+        live_sessions_remove_idle(serving->service.live);
     }
     wyoming_stop(wyoming);
     server_stop(server, chosen(serving->flags.grace, DEFAULT_GRACE), give_up);
