@@ -170,9 +170,6 @@ static clf_status add_phrases(struct clf__terms *terms, const struct clf__settin
 
 /* --- The search. --- */
 
-/* Bits of settings->places in addition to CLF__AFTER_...: whether the id continues a word. */
-enum { KNOWS_CONTINUES = 8, CONTINUES = 16 };
-
 /* Decodes ids for a callback of the search, which has no status. */
 static char *decode(struct clf__terms *terms, const int32_t *ids, int count)
 {
@@ -207,7 +204,7 @@ static int place_of(void *user, int32_t id)
 {
     struct clf__terms *terms = user;
     atomic_uchar *kept = &terms->settings->places[id];
-    int known = atomic_load_explicit(kept, memory_order_relaxed) & CLF__AFTER_ALL;
+    int known = atomic_load_explicit(kept, memory_order_relaxed);
     if (known == 0) {
         known = find_place(terms, id);
         atomic_fetch_or_explicit(kept, (unsigned char)known, memory_order_relaxed);
@@ -215,10 +212,11 @@ static int place_of(void *user, int32_t id)
     return known;
 }
 
-/* Returns CONTINUES if the text of two ids has no space between them, and the second one begins with a letter
- * or a digit of a script with spaces. */
-static int find_continues(struct clf__terms *terms, int32_t before, int32_t id)
+/* A struct clf__constraints.continues_word; `user` is the terms. Returns whether the text of two ids has no
+ * space between them, and the second one begins with a letter or a digit of a script with spaces. */
+static int continues_word(void *user, int32_t before, int32_t id)
 {
+    struct clf__terms *terms = user;
     const int32_t ids[] = {before, id};
     char *first = is_text(terms, id) ? decode(terms, ids, 1) : NULL;
     char *both = first != NULL ? decode(terms, ids, 2) : NULL;
@@ -228,22 +226,7 @@ static int find_continues(struct clf__terms *terms, int32_t before, int32_t id)
     }
     clf__free(first);
     clf__free(both);
-    int is_word = character >= 0 && clf__is_word_character(character) && !clf__is_unspaced(character);
-    return is_word ? CONTINUES : 0;
-}
-
-/* A struct clf__constraints.continues_word; `user` is the terms. */
-static int continues_word(void *user, int32_t before, int32_t id)
-{
-    struct clf__terms *terms = user;
-    atomic_uchar *kept = &terms->settings->places[id];
-    int known = atomic_load_explicit(kept, memory_order_relaxed);
-    if ((known & KNOWS_CONTINUES) == 0) {
-        known = find_continues(terms, before, id);
-        known |= terms->status == CLF_OK ? KNOWS_CONTINUES : 0;
-        atomic_fetch_or_explicit(kept, (unsigned char)known, memory_order_relaxed);
-    }
-    return (known & CONTINUES) != 0;
+    return character >= 0 && clf__is_word_character(character) && !clf__is_unspaced(character);
 }
 
 /* Returns the first of some sizes that is at least `wanted`, so that few different sessions are created. */
