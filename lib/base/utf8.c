@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 /* Returns the length of the sequence with this lead byte, or 0 for an invalid lead byte. C0 and C1 would
  * start overlong sequences, F5 and above code points beyond U+10FFFF. */
 static size_t sequence_length(uint8_t lead)
@@ -80,4 +82,11 @@ size_t clf__utf8_count(const char *text, size_t size)
         count += !is_continuation((uint8_t)text[i]);
     }
     return count;
+}
+
+size_t clf__utf8_mark(const char *text, size_t size)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t length = strlen(mark);
+    return size >= length && memcmp(text, mark, length) == 0 ? length : 0;
 }

@@ -11,6 +11,9 @@
  * U+10FFFF; `size` if all bytes are valid. */
 size_t clf__utf8_valid_prefix(const char *text, size_t size);
 
+/* Returns the size of the byte order mark at the start of a text: 3 or 0. */
+size_t clf__utf8_mark(const char *text, size_t size);
+
 /* Returns CLF_TEXT if the text is not valid UTF-8; the message gives the byte offset and a remedy. The
  * caller prepends the source of the text. */
 clf_status clf__utf8_check(const char *text, size_t size);

@@ -31,12 +31,10 @@ static clf_status count_block(void *user, const uint8_t *bytes, size_t size)
 /* Finds the offset of the first line, after a byte order mark. */
 static clf_status find_text(uint64_t *start, const struct clf__file *file)
 {
-    static const char mark[] = "\xEF\xBB\xBF";
-    enum { SIZE = sizeof mark - 1 };
     char bytes[CLF__UTF8_START];
     size_t size = file->size < sizeof bytes ? (size_t)file->size : sizeof bytes;
     CLF__TRY(clf__file_read_at(file, 0, bytes, size));
-    *start = size >= SIZE && memcmp(bytes, mark, SIZE) == 0 ? SIZE : 0;
+    *start = clf__utf8_mark(bytes, size);
     return clf__utf8_check_start(file->path, bytes, size);
 }
 

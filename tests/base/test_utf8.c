@@ -189,12 +189,26 @@ static void test_count(void **state)
     assert_int_equal(clf__utf8_count("\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82!", 10), 4); /* é, €, a smile, ! */
 }
 
+static void test_mark(void **state)
+{
+    (void)state;
+    assert_int_equal(clf__utf8_mark("\xef\xbb\xbf"
+                                    "a",
+                                    4),
+                     3);
+    assert_int_equal(clf__utf8_mark("\xef\xbb\xbf", 3), 3);
+    assert_int_equal(clf__utf8_mark("\xef\xbb\xbf", 2), 0);
+    assert_int_equal(clf__utf8_mark("a\xef\xbb\xbf", 4), 0);
+    assert_int_equal(clf__utf8_mark("", 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table), cmocka_unit_test(test_every_code_point),
         cmocka_unit_test(test_cut),   cmocka_unit_test(test_check),
         cmocka_unit_test(test_start), cmocka_unit_test(test_count),
+        cmocka_unit_test(test_mark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

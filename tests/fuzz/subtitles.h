@@ -9,7 +9,7 @@
 /* @param needs_hours as for clf__cue_times(). */
 static inline int document_count_times(const char *bytes, size_t size, int needs_hours)
 {
-    struct clf__text_line line = {.next = clf__document_mark(bytes, size)};
+    struct clf__text_line line = {.next = clf__utf8_mark(bytes, size)};
     int count = 0;
     while (clf__text_line_next(&line, bytes, size)) {
         double from, to;

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "serve/client.h"
 
 enum { MOST_VALUES = 200000, MOST_FIELDS = 100, FORM_BUFFER_BYTES = 4096 };
@@ -25,10 +26,9 @@ static int is_json_type(const char *type)
 struct fields fields_parse_json(const char *body, size_t size)
 {
     struct fields fields = {.is_json = 1};
-    if (size >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */
-        body += 3;
-        size -= 3;
-    }
+    size_t mark = clf__utf8_mark(body, size);
+    body += mark;
+    size -= mark;
     struct clf__json_limits limits = {size, MOST_VALUES};
     if (clf__json_parse_strict(&fields.object, body, size, "request", limits) != CLF_OK) {
         fields.object = NULL;

@@ -186,9 +186,8 @@ static clf_status check_text(const char *text, size_t size, const char *name)
 
 static clf_status read(struct clf_glossary *glossary, const char *text, size_t size, const char *name)
 {
-    static const char mark[] = "\xef\xbb\xbf";
     CLF__TRY(check_text(text, size, name));
-    size_t before = size >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+    size_t before = clf__utf8_mark(text, size);
     CLF__TRY(read_lines(glossary, text + before, size - before, name));
     CLF__TRY(sort(&glossary->folded, glossary, 0, name));
     return sort(&glossary->exact, glossary, 1, name);

@@ -156,7 +156,7 @@ clf_status clf__document_decode(struct clf_document *document)
     }
     if (encoding == NULL) {
         CLF__TRY(copy_declared(&declared, document->bytes, document->size));
-        if (declared == NULL && clf__document_mark(document->bytes, document->size) == 0) {
+        if (declared == NULL && clf__utf8_mark(document->bytes, document->size) == 0) {
             CLF__TRY(copy_charset(&declared, document));
         }
         encoding = declared;

@@ -4,11 +4,16 @@
 
 #include <clformer/document.h>
 
+#include "base/utf8.h"
 #include "translate/documents/segment.h"
 
 struct clf__format;
 
 enum { CLF__DOCUMENT_MOST_BYTES = 256 << 20 };
+
+/* A longer tag of HTML or of subtitles is text, so that the search for the end of a tag in a hostile document
+ * takes linear time. */
+enum { CLF__MOST_TAG = 1 << 10 };
 
 /* An open document. */
 struct clf_document {
@@ -57,9 +62,6 @@ clf_status clf__format_find(const struct clf__format **out, const struct clf_doc
 clf_status clf__document_decode(struct clf_document *document);
 /* Converts the output from UTF-8 to the encoding of the document. */
 clf_status clf__document_encode(struct clf__output *out, const struct clf_document *document);
-
-/* Size of the byte order mark at the start of a text: 3 or 0. */
-size_t clf__document_mark(const char *bytes, size_t size);
 
 /* Adds a warning, "NAME: ...". */
 clf_status clf__document_warn(struct clf_document *document, const char *format, ...)

@@ -108,7 +108,7 @@ clf_status clf__format_find(const struct clf__format **out, const struct clf_doc
     if (*out != NULL) {
         return CLF_OK;
     }
-    size_t mark = clf__document_mark(bytes, size);
+    size_t mark = clf__utf8_mark(bytes, size);
     for (int i = 0; i < FORMATS; i++) {
         if (formats[i]->is != NULL && formats[i]->is(bytes + mark, size - mark)) {
             *out = formats[i];

@@ -201,8 +201,8 @@ static size_t percent_size(const char *text, size_t size)
                : 0;
 }
 
-/* Longer tags and placeholders are text, so that a hostile text costs little time. */
-enum { MOST_PLACEHOLDER = 100, MOST_TAG = 1000 };
+/* A longer placeholder is text, so that a hostile text costs little time. */
+enum { MOST_PLACEHOLDER = 100 };
 
 size_t clf__placeholder_size(const char *text, size_t size)
 {
@@ -223,7 +223,7 @@ size_t clf__placeholder_size(const char *text, size_t size)
  * @param name receives the hash of the name. */
 static size_t read_tag(int *kind, unsigned *name, const char *text, size_t size)
 {
-    size = size < MOST_TAG ? size : MOST_TAG;
+    size = size < CLF__MOST_TAG ? size : CLF__MOST_TAG;
     struct clf__html_tokens tokens = {.bytes = text, .size = size};
     struct clf__html_token token;
     if (size < 3 || *text != '<' || memchr(text, '>', size) == NULL || !clf__html_next(&token, &tokens) ||

@@ -157,7 +157,7 @@ static clf_status read_values(struct reader *reader)
 
 static clf_status read_json(struct clf_document *document)
 {
-    size_t start = clf__document_mark(document->bytes, document->size);
+    size_t start = clf__utf8_mark(document->bytes, document->size);
     struct reader *reader;
     CLF__TRY(check(document, start));
     CLF__TRY(clf__allocate(&reader, 1, sizeof *reader));

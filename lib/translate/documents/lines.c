@@ -6,11 +6,6 @@
 
 #include "translate/documents/format.h"
 
-size_t clf__document_mark(const char *bytes, size_t size)
-{
-    return size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-}
-
 int clf__text_line_next(struct clf__text_line *line, const char *bytes, size_t size)
 {
     size_t at = line->next;

@@ -48,7 +48,8 @@ static clf_status read_line(char **out, const char *bytes, const struct clf__bil
         if (token.kind == CLF__XML_TEXT) {
             clf__xml_decode(&text, bytes + token.start, token.end - token.start);
         } else if (token.kind == CLF__XML_CDATA) {
-            clf__output_add(&text, bytes + token.start + 9, token.end - token.start - 12);
+            struct clf__xml_range inner = clf__xml_cdata(&token);
+            clf__output_add(&text, bytes + inner.start, inner.end - inner.start);
         }
     }
     add_line(&line, text.bytes, text.size);
@@ -90,7 +91,7 @@ static clf_status read_text(struct clf_memory *memory, const struct clf_document
                             const struct clf_memory_options *options)
 {
     struct clf__tmx_unit unit;
-    size_t mark = clf__document_mark(file->bytes, file->size);
+    size_t mark = clf__utf8_mark(file->bytes, file->size);
     CLF__TRY(clf__xml_check(file->bytes, file->size, file->encoding != NULL));
     if (!clf__bilingual_is_root(file->bytes + mark, file->size - mark, "tmx")) {
         return clf__fail(CLF_FORMAT, "is not TMX: the first element is not <tmx>; use another file");

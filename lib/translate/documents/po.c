@@ -221,7 +221,7 @@ static clf_status read_line(struct reader *reader, size_t start, const struct cl
 static clf_status read_lines(struct reader *reader)
 {
     const struct clf_document *document = reader->document;
-    struct clf__text_line line = {.next = clf__document_mark(document->bytes, document->size)};
+    struct clf__text_line line = {.next = clf__utf8_mark(document->bytes, document->size)};
     while (clf__text_line_next(&line, document->bytes, document->size)) {
         size_t start = line.start;
         while (start < line.end && is_space(document->bytes[start])) {

@@ -35,7 +35,7 @@ clf_status clf__kept_terms_read(struct clf__kept_terms *terms, const char *lines
         return clf__fail(CLF_TEXT, "kept_terms: are not UTF-8; convert them");
     }
     CLF__TRY(clf__copy_bytes(&terms->text, lines, size));
-    struct clf__text_line line = {.next = clf__document_mark(lines, size)};
+    struct clf__text_line line = {.next = clf__utf8_mark(lines, size)};
     while (clf__text_line_next(&line, lines, size)) {
         struct clf__part part = clf__part_trim(lines, line.start, line.end);
         if (part.size > 0) {

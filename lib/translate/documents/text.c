@@ -4,7 +4,7 @@
 
 static clf_status read_text(struct clf_document *document)
 {
-    struct clf__text_line line = {.next = clf__document_mark(document->bytes, document->size)};
+    struct clf__text_line line = {.next = clf__utf8_mark(document->bytes, document->size)};
     while (clf__text_line_next(&line, document->bytes, document->size)) {
         struct clf__part part = clf__part_trim(document->bytes, line.start, line.end);
         const struct clf__new_segment segment = {.text = document->bytes + part.start,

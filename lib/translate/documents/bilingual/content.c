@@ -84,8 +84,7 @@ static void add_separator(struct reader *reader, size_t start, size_t end)
  * it is text. */
 static size_t escaped_tag_end(const char *bytes, size_t at, size_t end)
 {
-    enum { MOST_TAG = 1000 };
-    size_t most = end - at < MOST_TAG ? end : at + MOST_TAG;
+    size_t most = end - at < CLF__MOST_TAG ? end : at + CLF__MOST_TAG;
     if (at < end && strchr(" /&>\t\r\n", bytes[at]) == NULL) {
         return 0;
     }
@@ -170,13 +169,15 @@ static void take(struct reader *reader, const struct clf__xml_token *token)
 {
     struct clf__inlines *inlines = &reader->inlines;
     unsigned name = clf__html_hash(reader->bytes + token->name, token->name_size);
+    struct clf__xml_range inner;
     switch (token->kind) {
     case CLF__XML_TEXT:
         add_text(reader, token->start, token->end);
         return;
     case CLF__XML_CDATA:
-        clf__inlines_text(inlines, reader->bytes + token->start + 9, token->end - token->start - 12,
-                          token->start, token->end);
+        inner = clf__xml_cdata(token);
+        clf__inlines_text(inlines, reader->bytes + inner.start, inner.end - inner.start, token->start,
+                          token->end);
         return;
     case CLF__XML_START:
         reader->is_full |= clf__inlines_are_full(inlines);

@@ -173,7 +173,7 @@ static clf_status read_tokens(struct reader *reader)
     struct clf_document *document = reader->document;
     struct clf__html_tokens tokens = {.bytes = document->bytes,
                                       .size = document->size,
-                                      .at = clf__document_mark(document->bytes, document->size)};
+                                      .at = clf__utf8_mark(document->bytes, document->size)};
     struct clf__html_token token;
     while (clf__html_next(&token, &tokens)) {
         CLF__TRY(read_token(reader, &tokens, &token));

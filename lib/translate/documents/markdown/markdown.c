@@ -46,7 +46,7 @@ static int is_line(const char *bytes, const struct clf__text_line *line, const c
  * between "+++" lines), if there is one. */
 static struct clf__text_line skip_front_matter(const char *bytes, size_t size)
 {
-    const struct clf__text_line start = {.next = clf__document_mark(bytes, size)};
+    const struct clf__text_line start = {.next = clf__utf8_mark(bytes, size)};
     struct clf__text_line line = start;
     if (!clf__text_line_next(&line, bytes, size) || !is_line(bytes, &line, "--- +++")) {
         return start;

@@ -84,7 +84,7 @@ struct clf__xml_tokens clf__container_begin(const struct clf__container *contain
 {
     const struct clf__container_part *found = &container->parts[part];
     const char *bytes = container->text.bytes;
-    size_t mark = clf__document_mark(bytes + found->start, found->end - found->start);
+    size_t mark = clf__utf8_mark(bytes + found->start, found->end - found->start);
     return (struct clf__xml_tokens){.bytes = bytes, .size = found->end, .at = found->start + mark, .line = 1};
 }
 

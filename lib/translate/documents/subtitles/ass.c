@@ -238,7 +238,7 @@ static clf_status read_dialogue(struct clf__subtitles *subtitles, const struct f
 
 static clf_status read_lines(struct clf__subtitles *subtitles, const char *bytes, size_t size)
 {
-    struct clf__text_line line = {.next = clf__document_mark(bytes, size)};
+    struct clf__text_line line = {.next = clf__utf8_mark(bytes, size)};
     struct fields fields = usual_fields;
     int is_events = 0;
     size_t at;
@@ -269,7 +269,7 @@ static int is_ass(const char *bytes, size_t size)
 static clf_status read_ass(struct clf_document *document)
 {
     struct clf__subtitles *subtitles;
-    size_t mark = clf__document_mark(document->bytes, document->size);
+    size_t mark = clf__utf8_mark(document->bytes, document->size);
     CLF__TRY(clf__subtitles_create(&subtitles, document, &syntax));
     if (document->size > mark && !is_ass(document->bytes + mark, document->size - mark)) {
         return clf__fail(CLF_FORMAT,

@@ -24,7 +24,7 @@ static size_t read_tag(struct clf__cue_tag *out, const char *text, size_t size)
 {
     static const char *const names[] = {"i", "b", "u", "s", "font"};
     enum { MOST_NAME = 4 };
-    size = size < CLF__CUE_MOST_TAG ? size : CLF__CUE_MOST_TAG;
+    size = size < CLF__MOST_TAG ? size : CLF__MOST_TAG;
     if (size > 0 && *text == '{') {
         return read_override(out, text, size);
     }
@@ -103,7 +103,7 @@ static clf_status check_block(const struct clf__text_line *line, const char *byt
 
 static clf_status read_cues(struct clf__subtitles *subtitles, const char *bytes, size_t size)
 {
-    struct clf__text_line line = {.next = clf__document_mark(bytes, size)};
+    struct clf__text_line line = {.next = clf__utf8_mark(bytes, size)};
     struct clf__cue cue = {.line = 0};
     int is_after_blank = 1;
     while (clf__text_line_next(&line, bytes, size)) {

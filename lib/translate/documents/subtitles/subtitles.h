@@ -27,10 +27,6 @@ struct clf__cue_tag {
     int is_framing;    /* stays at the start or the end of the cue */
 };
 
-/* A longer tag of SubRip or WebVTT is text, so that the search for the end of a tag in a hostile cue takes
- * linear time. */
-enum { CLF__CUE_MOST_TAG = 1 << 10 };
-
 /* The notation of the text of cues. */
 struct clf__cue_syntax {
     /* Reads the tag at the start of a text, except its position; returns its size, or 0 if it is text. */

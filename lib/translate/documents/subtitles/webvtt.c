@@ -12,7 +12,7 @@ enum { SIGNATURE = sizeof signature - 1 };
 static size_t read_tag(struct clf__cue_tag *out, const char *text, size_t size)
 {
     double from;
-    size = size < CLF__CUE_MOST_TAG ? size : CLF__CUE_MOST_TAG;
+    size = size < CLF__MOST_TAG ? size : CLF__MOST_TAG;
     const char *end = size > 0 && *text == '<' ? memchr(text, '>', size) : NULL;
     if (end == NULL) {
         return 0;
@@ -124,7 +124,7 @@ static void skip_block(struct clf__text_line *line, const char *bytes, size_t si
 
 static clf_status read_cues(struct clf__subtitles *subtitles, const char *bytes, size_t size)
 {
-    struct clf__text_line line = {.next = clf__document_mark(bytes, size)};
+    struct clf__text_line line = {.next = clf__utf8_mark(bytes, size)};
     if (clf__text_line_next(&line, bytes, size)) { /* the header ends at a blank line or at times */
         struct clf__text_line next = line;
         struct clf__cue cue;
@@ -159,7 +159,7 @@ static int is_vtt(const char *bytes, size_t size)
 static clf_status read_vtt(struct clf_document *document)
 {
     struct clf__subtitles *subtitles;
-    size_t mark = clf__document_mark(document->bytes, document->size);
+    size_t mark = clf__utf8_mark(document->bytes, document->size);
     CLF__TRY(clf__subtitles_create(&subtitles, document, &syntax));
     if (document->size > mark && !is_vtt(document->bytes + mark, document->size - mark)) {
         return clf__fail(CLF_FORMAT,

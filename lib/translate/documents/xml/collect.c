@@ -337,14 +337,14 @@ static clf_status add_cdata(struct reader *reader, const struct clf__xml_token *
     CLF__TRY(end_sentence(reader));
     struct sentence *sentence = current(reader);
     struct clf__inlines *inlines = &sentence->inlines;
-    size_t end = token->end - strlen("]]>");
+    struct clf__xml_range inner = clf__xml_cdata(token);
     sentence->line = token->line;
     inlines->kind = CLF__XML_IN_CDATA;
-    for (size_t at = token->start + strlen("<![CDATA["); at < end;) {
+    for (size_t at = inner.start; at < inner.end;) {
         if (clf__inlines_are_full(inlines)) {
             CLF__TRY(end_sentence(reader));
         }
-        size_t size = clf__inlines_markup(inlines, reader->bytes, at, end);
+        size_t size = clf__inlines_markup(inlines, reader->bytes, at, inner.end);
         if (size == 0) {
             clf__inlines_text(inlines, reader->bytes + at, 1, at, at + 1);
             size = 1;

@@ -78,14 +78,21 @@ static void read_tag(struct clf__xml_token *token, const struct clf__xml_tokens 
     }
 }
 
+static const char cdata_start[] = "<![CDATA[", cdata_end[] = "]]>";
+
+struct clf__xml_range clf__xml_cdata(const struct clf__xml_token *token)
+{
+    return (struct clf__xml_range){token->start + strlen(cdata_start), token->end - strlen(cdata_end)};
+}
+
 /* Reads the markup at a "<". */
 static void read_markup(struct clf__xml_token *token, const struct clf__xml_tokens *tokens, size_t at)
 {
     if (continues(tokens, at, "<!--")) {
         token->end = find_after(tokens, at + 4, "-->");
-    } else if (continues(tokens, at, "<![CDATA[")) {
+    } else if (continues(tokens, at, cdata_start)) {
         token->kind = CLF__XML_CDATA;
-        token->end = find_after(tokens, at + 9, "]]>");
+        token->end = find_after(tokens, at + strlen(cdata_start), cdata_end);
     } else if (continues(tokens, at, "<?")) {
         token->end = find_after(tokens, at + 2, "?>");
     } else if (continues(tokens, at, "<!")) {
@@ -124,7 +131,7 @@ static size_t text_end(const struct clf__xml_tokens *tokens, size_t at)
 struct clf__xml_tokens clf__xml_begin(const char *bytes, size_t size)
 {
     return (struct clf__xml_tokens){
-        .bytes = bytes, .size = size, .at = clf__document_mark(bytes, size), .line = 1};
+        .bytes = bytes, .size = size, .at = clf__utf8_mark(bytes, size), .line = 1};
 }
 
 int clf__xml_next(struct clf__xml_token *out, struct clf__xml_tokens *tokens)

@@ -73,6 +73,8 @@ int clf__xml_attribute(struct clf__xml_range *value, const char *bytes, const st
 int clf__xml_has_value(const char *bytes, const struct clf__xml_token *tag, const char *name,
                        const char *value);
 
+/* Returns the text between "<![CDATA[" and "]]>" of a CDATA token. */
+struct clf__xml_range clf__xml_cdata(const struct clf__xml_token *token);
 /* Adds text to an output, with references to characters and the predefined entities decoded. */
 void clf__xml_decode(struct clf__output *out, const char *bytes, size_t size);
 /* Adds text with &, < and > as references, without characters that XML does not allow. */

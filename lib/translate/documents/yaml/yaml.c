@@ -166,7 +166,7 @@ static clf_status read_all(struct reader *reader)
 {
     const struct clf_document *document = reader->document;
     yaml_parser_t parser;
-    size_t mark = clf__document_mark(document->bytes, document->size);
+    size_t mark = clf__utf8_mark(document->bytes, document->size);
     if (clf__yaml_tags(document->bytes, document->size) > CLF__YAML_MOST_TAGS) {
         return clf__fail(CLF_UNSUPPORTED, "has more than %d %%TAG directives; remove some",
                          CLF__YAML_MOST_TAGS);
