@@ -37,6 +37,8 @@ static void test_terms(void **state)
         {"clformers Clformer aclformer\n", "clformer", "clformers Clformer aclformer",
          "CLFORMERS CLFORMER ACLFORMER\n"},
         {"the Big Mac and the Big\n", "Big\nBig Mac", "the and the", "THE Big Mac AND THE Big\n"},
+        {"the Big Macs and Big Mac now\n", "Big Mac\nBig Ma\nBig\nBig\nBih\nBif", "the Macs and now",
+         "THE Big MACS AND Big Mac NOW\n"},
         {"a b, c\n", "b", "a, c", "A b, C\n"},
         {"clformer\n", "clformer", "", "clformer\n"},
         {"C++ is fast\n", "C++", "is fast", "C++ IS FAST\n"},

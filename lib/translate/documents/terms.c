@@ -1,5 +1,6 @@
 #include "translate/documents/terms.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <unicode/uchar.h>
@@ -15,18 +16,20 @@
 static clf_status add_term(struct clf__kept_terms *terms, const char *text, size_t size)
 {
     CLF__TRY(clf__grow(&terms->items, terms->count, &terms->capacity, sizeof *terms->items));
-    int *first = &terms->first[(unsigned char)*text];
-    terms->items[terms->count] = (struct clf__kept_term){text, size, *first};
-    *first = terms->count++;
+    terms->items[terms->count++] = (struct clf__kept_term){text, size};
     return CLF_OK;
+}
+
+static int compare(const void *one, const void *other)
+{
+    const struct clf__kept_term *a = one, *b = other;
+    int order = memcmp(a->text, b->text, a->size < b->size ? a->size : b->size);
+    return order != 0 ? order : a->size < b->size ? -1 : a->size > b->size;
 }
 
 clf_status clf__kept_terms_read(struct clf__kept_terms *terms, const char *lines)
 {
     *terms = (struct clf__kept_terms){.count = 0};
-    for (size_t i = 0; i < sizeof terms->first / sizeof *terms->first; i++) {
-        terms->first[i] = -1;
-    }
     if (lines == NULL) {
         return CLF_OK;
     }
@@ -42,6 +45,9 @@ clf_status clf__kept_terms_read(struct clf__kept_terms *terms, const char *lines
             CLF__TRY(add_term(terms, terms->text + part.start, part.size));
         }
     }
+    if (terms->count > 0) {
+        qsort(terms->items, (size_t)terms->count, sizeof *terms->items, compare);
+    }
     return CLF_OK;
 }
 
@@ -53,19 +59,38 @@ void clf__kept_terms_free(struct clf__kept_terms *terms)
 
 /* --- Matches. --- */
 
+/* Returns the first one of terms low to high - 1, which have the same first `at` bytes, whose next byte is at
+ * least `byte`. */
+static int find_byte(const struct clf__kept_terms *terms, int low, int high, size_t at, int byte)
+{
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        const struct clf__kept_term *term = &terms->items[middle];
+        int next = at < term->size ? (unsigned char)term->text[at] : -1;
+        if (next < byte) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* Returns the size of the longest term at a position; 0: there is none. */
 static size_t term_size(const struct clf__kept_terms *terms, const char *text, size_t size, size_t at)
 {
     size_t longest = 0;
-    for (int i = terms->first[(unsigned char)text[at]]; i >= 0; i = terms->items[i].next) {
-        const struct clf__kept_term *term = &terms->items[i];
-        if (term->size > longest && term->size <= size - at &&
-            memcmp(text + at, term->text, term->size) == 0 && !clf__words_are_joined(text, size, at) &&
-            !clf__words_are_joined(text, size, at + term->size)) {
-            longest = term->size;
+    int low = 0, high = terms->count; /* the terms that begin with bytes [at, end) */
+    for (size_t end = at; end < size && low < high;) {
+        int byte = (unsigned char)text[end];
+        low = find_byte(terms, low, high, end - at, byte);
+        high = find_byte(terms, low, high, end - at, byte + 1);
+        end++;
+        if (low < high && terms->items[low].size == end - at && !clf__words_are_joined(text, size, end)) {
+            longest = end - at;
         }
     }
-    return longest;
+    return longest > 0 && !clf__words_are_joined(text, size, at) ? longest : 0;
 }
 
 /* Returns whether a mark begins or ends within bytes [start, end). */

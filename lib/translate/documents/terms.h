@@ -14,11 +14,9 @@ struct clf__kept_terms {
     struct clf__kept_term {
         const char *text; /* (size) */
         size_t size;
-        int next; /* the next term with the same first byte; -1: none */
-    } * items;    /* (count) */
+    } * items; /* (count) sorted by their bytes; a shorter term comes before a longer one with its bytes */
     int count, capacity;
-    int first[256]; /* the first term with each first byte; -1: none */
-    int overfull;   /* number of segments with terms that are translated, because of too many marks */
+    int overfull; /* number of segments with terms that are translated, because of too many marks */
 };
 
 /* Reads terms, one per line; white space around a term and empty lines are ignored. NULL: no terms. */
