@@ -97,6 +97,37 @@ static void test_hooks(void **state)
     clf_document_free(document);
 }
 
+#ifdef CLF_HAS_LIBXML2
+/* The languages of TMX and of a translation memory need not be settings of the model. */
+static void test_languages(void **state)
+{
+    (void)state;
+    static const char tmx[] = "<tmx><body><tu><tuv xml:lang='fr'><seg>Merci.</seg></tuv></tu></body></tmx>";
+    struct clf_document_options options;
+    struct clf_memory_options memory_options;
+    struct clf_translate_options pair;
+    struct clf_memory *memory;
+    clf_document_options_init(&options);
+    clf_memory_options_init(&memory_options);
+    clf_translate_options_init(&pair, model);
+    options.name = "a.tmx";
+    options.source_language = memory_options.source_language = pair.source_language = "fr";
+    options.target_language = memory_options.target_language = pair.target_language = "en";
+    struct clf_document *document = document_open_with(&options, tmx, strlen(tmx));
+    assert_ok(clf_document_translate(document, engine, &pair));
+    assert_non_null(strstr(document_written(document), "<tuv xml:lang=\"en\"><seg>Thanks.</seg></tuv>"));
+    clf_document_free(document);
+    document = document_open("a.txt", "Merci.\n");
+    assert_fails(clf_document_translate(document, engine, &pair), CLF_BAD_ARGUMENT, "language");
+    assert_ok(clf_memory_open(&memory, tmx, strlen(tmx), &memory_options));
+    assert_ok(clf_document_recall(document, memory, NULL));
+    assert_ok(clf_document_translate(document, engine, &pair));
+    assert_string_equal(document_written(document), "Thanks.\n");
+    clf_memory_free(memory);
+    clf_document_free(document);
+}
+#endif
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -117,6 +148,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_hooks, support_teardown),
+#ifdef CLF_HAS_LIBXML2
+        cmocka_unit_test_teardown(test_languages, support_teardown),
+#endif
         cmocka_unit_test_teardown(test_refusals, support_teardown),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

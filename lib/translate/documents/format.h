@@ -26,6 +26,7 @@ struct clf_document {
     size_t original_size;
     struct clf_document_options options; /* the strings only during clf__format.read() */
     struct clf__segments segments;
+    int has_memory;  /* clf_document_recall() was called */
     void *state;     /* private to the format */
     char **warnings; /* (warning_count) */
     int warning_count, warning_capacity;

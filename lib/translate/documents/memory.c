@@ -348,6 +348,7 @@ static clf_status recall(int *is_set, struct clf_document *document, const struc
 clf_status clf_document_recall(struct clf_document *document, const struct clf_memory *memory, int *count)
 {
     int found = 0;
+    document->has_memory = 1;
     for (int i = 0; i < document->segments.count; i++) {
         int is_set;
         CLF__TRY(recall(&is_set, document, memory, &document->segments.items[i]));

@@ -161,6 +161,17 @@ static clf_status translate_selected(struct call *call, struct clf_engine *engin
     return call->failure.status != CLF_OK ? clf__failure_again(&call->failure) : status;
 }
 
+/* Removes the languages of TMX and of a translation memory from the options of a model of one language pair,
+ * which has no such setting. */
+static void drop_languages(struct clf_translate_options *options, const struct clf_document *document,
+                           const struct clf__tokenizer *tokenizer)
+{
+    int has_languages = document->has_memory || strcmp(document->format->shown.name, "tmx") == 0;
+    if (has_languages && tokenizer != NULL && clf__tokenizer_languages(tokenizer) == 0) {
+        options->source_language = options->target_language = NULL;
+    }
+}
+
 clf_status clf_document_translate(struct clf_document *document, struct clf_engine *engine,
                                   const struct clf_translate_options *options)
 {
@@ -173,6 +184,7 @@ clf_status clf_document_translate(struct clf_document *document, struct clf_engi
     struct clf_translate_options given;
     clf_translate_options_init(&given, engine->lanes[0].model);
     CLF__TRY(clf__options_take(&given, sizeof given, options, "clf_translate_options"));
+    drop_languages(&given, document, engine->lanes[0].model->tokenizer);
     struct call call = {.document = document, .given = &given};
     size_t count = (size_t)document->segments.count;
     clf_status status = clf__allocate(&call.segments, count, sizeof *call.segments);
