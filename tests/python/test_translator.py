@@ -100,13 +100,21 @@ def test_document(translator):
         translator.translate_document("Oui", format="text")
 
 
-def test_languages_of_documents():
-    """The languages of TMX and of translation memories are those of the translator."""
+def test_languages_of_documents(translator):
+    """The languages of TMX and of translation memories are those of the translator, or of a call to a model of one pair."""
     tmx = b"<tmx><header srclang='en'/><body><tu><tuv xml:lang='en'><seg>Hello.</seg></tuv>%s</tu></body></tmx>"
     memory = tmx % b"<tuv xml:lang='de'><seg>Hallo.</seg></tuv><tuv xml:lang='fr'><seg>Bonjour.</seg></tuv>"
-    translator = clformer.Translator(ROOT / "tests/fixtures/models/m2m100-text", source_language="en", target_language="fr")
-    assert translator.translate_document(tmx % b"", format="tmx", memory=memory) == \
+    several = clformer.Translator(ROOT / "tests/fixtures/models/m2m100-text", source_language="en", target_language="fr")
+    assert several.translate_document(tmx % b"", format="tmx", memory=memory) == \
         tmx % b'<tuv xml:lang="fr"><seg>Bonjour.</seg></tuv>'
+    pair = {"source_language": "fr", "target_language": "en"}
+    french = b"<tmx><body><tu><tuv xml:lang='fr'><seg>Merci.</seg></tuv>%s</tu></body></tmx>"
+    assert translator.translate_document(french % b"", format="tmx", **pair) == \
+        french % b'<tuv xml:lang="en"><seg>Thanks.</seg></tuv>'
+    memory = french % b"<tuv xml:lang='de'><seg>Danke.</seg></tuv><tuv xml:lang='en'><seg>Cheers.</seg></tuv>"
+    assert translator.translate_document(b"Merci.\n", format="text", memory=memory, **pair) == b"Cheers.\n"
+    with pytest.raises(clformer.Error, match="language"):
+        translator.translate_document(b"Merci.\n", format="text", **pair)
 
 
 def test_kinds_of_lists(translator, french):

@@ -133,24 +133,37 @@ class Engine:
 
     def enter(self, options: Mapping[str, Any], hooks: Hooks = Hooks()) -> Translator:
         """Returns a translator for these options; leave() must follow."""
-        check_process(self.process)
         key = (hooks, key_of(options))
-        with self.changed:
-            if self.is_closed:
-                raise ClosedError("the translator is closed; create a new one")
-            translator = self.translators.get(key)
-            if translator is None:
-                translator = Translator(self, options, hooks)
-                self.translators[key] = translator
-                self.free_translators(MOST_TRANSLATORS)
-            self.translators.move_to_end(key)
-            translator.users += 1
-            self.users += 1
+        self.hold()
+        try:
+            with self.changed:
+                translator = self.translators.get(key)
+                if translator is None:
+                    translator = Translator(self, options, hooks)
+                    self.translators[key] = translator
+                    self.free_translators(MOST_TRANSLATORS)
+                self.translators.move_to_end(key)
+                translator.users += 1
+        except BaseException:
+            self.release()
+            raise
         return translator
 
     def leave(self, translator: Translator) -> None:
         with self.changed:
             translator.users -= 1
+            self.release()
+
+    def hold(self) -> None:
+        """Keeps the engine open; release() must follow."""
+        check_process(self.process)
+        with self.changed:
+            if self.is_closed:
+                raise ClosedError("the translator is closed; create a new one")
+            self.users += 1
+
+    def release(self) -> None:
+        with self.changed:
             self.users -= 1
             self.changed.notify_all()
 

@@ -212,7 +212,7 @@ class Translator:
         all: also translates texts of PO, XLIFF and TMX that have a translation.
         do_not_translate: terms that are kept as they are, such as product names.
         memory: bytes of a translation memory in TMX, whose translations of equal texts are used instead of the model. The
-            languages of TMX are source_language and target_language.
+            languages of TMX are source_language and target_language, also with a model of one language pair.
         subtitle_width: columns of a line of subtitles; 0: one line; None: 42.
         reading_speed: a warning counts the subtitles with more characters per second; 0: no warning; None: 21.
         elements: XML: names of the elements whose text is translated, separated by commas; None: each with text.
@@ -238,8 +238,8 @@ class Translator:
             struct.subtitle_width = subtitle_width
         if reading_speed is not None:
             struct.reading_speed = reading_speed
-        merged, flag = self._merge(options), Flag()
-        settings = translate_options(self._engine.model.first, merged)
+        flag = Flag()
+        settings = translate_options(self._engine.model.first, self._merge(options))
         settings.interrupted = poll_hook(field_type(settings, "interrupted"))
         settings.payload = flag.payload
         memory_options = _c.clf_memory_options()
@@ -248,7 +248,7 @@ class Translator:
         struct.target_language = memory_options.target_language = settings.target_language
 
         def translate() -> Tuple[bytes, List[str]]:
-            translator = self._engine.enter(merged)  # keeps the engine open
+            self._engine.hold()
             handle, out, size = ctypes.c_void_p(), ctypes.c_char_p(), ctypes.c_size_t()
             texts = ctypes.c_void_p()
             try:
@@ -265,7 +265,7 @@ class Translator:
                 lib.clf_string_free(out)
                 lib.clf_document_free(handle)
                 lib.clf_memory_free(texts)
-                self._engine.leave(translator)
+                self._engine.release()
 
         result, found = run(translate, flag)
         for sentence in found:
