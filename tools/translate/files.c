@@ -13,154 +13,14 @@
 #include "model/model.h"
 #include "shared/input.h"
 #include "shared/made_of.h"
-#include "shared/progress.h"
-#include "shared/ranks.h"
 #include "shared/sink.h"
 #include "text/tokenizers/tokenizer.h"
 #include "translate/documents/format.h"
-#include "translate/finished.h"
-
-/* A file to translate. */
-struct file {
-    const char *path;
-    char *output;                  /* owned; NULL: standard output */
-    struct clf_document *document; /* NULL: the file cannot be read */
-    uint64_t source;               /* hash of the file */
-    int recalled;                  /* segments that are in the translation memory */
-};
-
-struct job {
-    struct flags *flags;
-    struct file *files;        /* (flags->operand_count) */
-    char *kept_terms;          /* the terms of --do-not-translate; NULL: none */
-    struct clf_memory *memory; /* --memory; NULL: none */
-    struct setup setup;
-    struct clf_engine *engine;
-    int takes;       /* groups of flags */
-    json_t *made_of; /* NULL: no output is a file */
-    struct file *current;
-    struct finished finished;    /* of the current file */
-    struct clf__failure failure; /* to record a finished segment */
-    struct progress progress;
-    long long done;           /* segments */
-    unsigned long long bytes; /* bytes of these segments */
-    long long failed, cut;    /* segments */
-    long long kept;           /* finished segments that --resume finds */
-};
+#include "translate/file_arguments.h"
 
 static const char *name_of(const struct file *file)
 {
     return strcmp(file->path, "-") == 0 ? "standard input" : file->path;
-}
-
-/* --- Arguments. --- */
-
-int files_check_none(const struct flags *flags)
-{
-    const char *flag = flags->document_format != NULL   ? "format"
-                       : flags->encoding != NULL        ? "encoding"
-                       : flags->all                     ? "all"
-                       : flags->kept_terms != NULL      ? "do-not-translate"
-                       : flags->memory != NULL          ? "memory"
-                       : flags->subtitle_width >= 0     ? "subtitle-width"
-                       : !isnan(flags->reading_speed)   ? "reading-speed"
-                       : flags->elements != NULL        ? "elements"
-                       : flags->inline_elements != NULL ? "inline-elements"
-                                                        : NULL;
-    return flag == NULL
-               ? -1
-               : report_wrong_call("--%s: requires a file to translate; name it after the flags", flag);
-}
-
-/* Returns whether the output is a folder, in which the files keep their names. */
-static int is_folder(const struct flags *flags)
-{
-    const char *output = flags->output;
-    return output != NULL && (flags->operand_count > 1 || clf__folder_exists(output) ||
-                              (output[0] != '\0' && output[strlen(output) - 1] == '/'));
-}
-
-/* Refuses flags that apply only to lines. */
-static int check_flags(const struct flags *flags)
-{
-    const struct {
-        const char *name;
-        int is_given;
-    } lines_only[] = {
-        {"json", flags->json},
-        {"stream", flags->stream},
-        {"n-best", flags->n_best > 1},
-        {"alternatives", flags->alternatives > 0},
-        {"alignments", flags->alignments},
-        {"tokens", flags->tokens},
-        {"exact-tokens", flags->exact_tokens},
-        {"target-prefix", flags->target_prefix != NULL},
-        {"target-prefix-file", flags->target_prefix_file != NULL},
-        {"draft", flags->draft != NULL},
-    };
-    for (size_t i = 0; i < sizeof lines_only / sizeof *lines_only; i++) {
-        if (lines_only[i].is_given) {
-            return report_wrong_call("--%s: applies only to lines of standard input, not to files; remove it",
-                                     lines_only[i].name);
-        }
-    }
-    if (flags->resume && (flags->output == NULL || !(is_folder(flags) || sink_is_file(flags->output)))) {
-        return report_wrong_call("--resume: requires an output file; add --output FILE");
-    }
-    const struct clf_document_options options = {.format = flags->document_format};
-    const struct clf__format *format;
-    if (flags->document_format != NULL && clf__format_find(&format, &options, "", 0) != CLF_OK) {
-        return report_wrong_call("--format: %s", clf_last_error());
-    }
-    return ranks_refuse("files are translated by a single process; start it without mpirun or srun");
-}
-
-static clf_status name_output(struct file *file, const struct flags *flags)
-{
-    const char *slash = strrchr(file->path, '/');
-    if (is_folder(flags)) {
-        return clf__path_join(&file->output, flags->output, slash != NULL ? slash + 1 : file->path);
-    }
-    int is_stdout = flags->output == NULL || strcmp(flags->output, "-") == 0;
-    return is_stdout ? CLF_OK : clf__copy_string(&file->output, flags->output);
-}
-
-/* Fails if an output would overwrite an input or another output. */
-static int check_output(const struct job *job, int index)
-{
-    const struct file *file = &job->files[index];
-    for (int i = 0; i < job->flags->operand_count && file->output != NULL; i++) {
-        if (clf__file_is(file->output, job->files[i].path)) {
-            return report_wrong_call("%s: its translation would overwrite %s; use another output", file->path,
-                                     job->files[i].path);
-        }
-        if (i < index && strcmp(file->output, job->files[i].output) == 0) {
-            return report_wrong_call(
-                "%s and %s: both translations would be written to %s; rename one of the files, or "
-                "use separate folders",
-                job->files[i].path, file->path, file->output);
-        }
-    }
-    if (strcmp(file->path, "-") == 0 && is_folder(job->flags)) {
-        return report_wrong_call("-: standard input has no name for a file in %s; name the output file",
-                                 job->flags->output);
-    }
-    return -1;
-}
-
-static int name_outputs(struct job *job)
-{
-    const struct flags *flags = job->flags;
-    int status = -1;
-    if (flags->operand_count > 1 && (flags->output == NULL || strcmp(flags->output, "-") == 0)) {
-        return report_wrong_call("several files need several outputs; add --output FOLDER");
-    }
-    for (int i = 0; i < flags->operand_count && status < 0; i++) {
-        job->files[i].path = flags->operands[i];
-        clf_status named = name_output(&job->files[i], flags);
-        status = named != CLF_OK ? report_failure(named) : check_output(job, i);
-    }
-    return status;
 }
 
 /* --- Input and output. --- */
@@ -485,7 +345,7 @@ static int run(struct job *job)
 static int run_to_folder(struct job *job)
 {
     const char *folder = job->flags->output;
-    if (!is_folder(job->flags)) {
+    if (!file_arguments_have_folder(job->flags)) {
         return run(job);
     }
     size_t missing = clf__folder_missing(folder);
@@ -507,7 +367,7 @@ static int count_documents(const struct job *job)
 int files_translate(struct flags *flags, int takes)
 {
     struct job job = {.flags = flags, .takes = takes};
-    int status = check_flags(flags);
+    int status = file_arguments_check(flags);
     if (status >= 0) {
         return status;
     }
@@ -516,7 +376,7 @@ int files_translate(struct flags *flags, int takes)
         fprintf(stderr, "clformer: out of memory\n");
         return EXIT_FAILED;
     }
-    status = name_outputs(&job);
+    status = file_arguments_name_outputs(&job);
     status = status < 0 ? read_terms(&job) : status;
     status = status < 0 ? open_memory(&job) : status;
     if (status < 0) {

@@ -6,6 +6,7 @@
 #include "shared/command.h"
 #include "shared/results.h"
 #include "shared/stream.h"
+#include "translate/file_arguments.h"
 #include "translate/files.h"
 
 static const char help[] =
@@ -238,7 +239,7 @@ int verb_translate(int argc, char **argv)
         return files_translate(&stream.flags, takes | TAKES_DOCUMENTS);
     }
     if (status < 0) {
-        status = files_check_none(&stream.flags);
+        status = file_arguments_check_none(&stream.flags);
     }
     if (status < 0 && stream.flags.target_prefix != NULL && stream.flags.target_prefix_file != NULL) {
         status = report_wrong_call(
