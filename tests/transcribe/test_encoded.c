@@ -1,89 +1,10 @@
-/* Encoded windows: the texts, languages and times that a transcriber finds, for any batch, length and device
- * memory. */
+/* Encoded windows: the texts, languages and times that a transcriber finds, for any batch and length. */
 #include <float.h>
-#include <pthread.h>
 
-#include "base/memory.h"
-#include "engine/engine.h"
-#include "support/threads.h"
 #include "transcribe/detect.h"
-#include "transcribe/encoded.h"
-#include "transcribe/recording.h"
+#include "transcribe/encoded_windows.h"
 
-enum { BANDS = 80, FRAMES = 3000, WINDOWS = 3, CUT = 1001, LONGEST = 48 };
-
-static struct clf_engine *make_engine(struct clf_model *model, int slots)
-{
-    struct clf_engine *engine;
-    struct clf_engine_options options;
-    clf_engine_options_init(&options);
-    options.batch_windows = slots;
-    assert_ok(clf_engine_create(&engine, &model, 1, &options));
-    return engine;
-}
-
-/* Computes the features of `count` windows of a recording as the transcriber does: (count, BANDS, FRAMES). */
-static float *make_features(const struct clf_model *model, float *samples, int count)
-{
-    struct clf__window_maker *maker;
-    struct clf__arena arena;
-    struct clf__tensor frames;
-    float *rows = support_array((size_t)FRAMES * BANDS, sizeof *rows), peak;
-    float *features = support_array((size_t)count * FRAMES * BANDS, sizeof *features);
-    assert_ok(clf__window_maker_create(&maker, model->transformer->device, BANDS));
-    clf__arena_init(&arena, model->transformer->device);
-    assert_ok(clf__arena_reserve(&arena, &frames, CLF__F32, FRAMES, BANDS, "frames"));
-    assert_ok(clf__arena_allocate(&arena));
-    for (int i = 0; i < count; i++) {
-        struct clf__audio_windows windows = {.samples = NULL};
-        struct clf__window_samples window;
-        struct clf_audio *audio;
-        assert_ok(clf_audio_open_samples(&audio, samples + (size_t)i * CLF_AUDIO_RATE, CLF__WINDOW_SAMPLES));
-        assert_ok(clf__audio_windows_begin(&windows, audio));
-        assert_ok(clf__audio_windows_read(&window, &windows, 0));
-        assert_ok(clf__window_maker_measure(&peak, maker, &window));
-        assert_ok(clf__window_maker_fill(maker, frames, &window, FRAMES, peak));
-        assert_ok(clf__tensor_read(frames, rows));
-        for (size_t t = 0; t < FRAMES; t++) {
-            for (size_t band = 0; band < BANDS; band++) {
-                features[((size_t)i * BANDS + band) * FRAMES + t] = rows[t * BANDS + band];
-            }
-        }
-        clf__free(windows.samples);
-        clf_audio_free(audio);
-    }
-    clf__arena_free(&arena);
-    clf__window_maker_free(maker);
-    return features;
-}
-
-static float *make_window_samples(void)
-{
-    return make_samples(CLF__CHUNK_SAMPLES + WINDOWS * CLF_AUDIO_RATE);
-}
-
-/* A prompt in Portuguese. */
-static struct clf__speech_tokens tokens_of(const struct clf_model *model)
-{
-    struct clf__speech_tokens tokens;
-    assert_ok(clf__speech_tokens_find(&tokens, model->tokenizer, model->folder));
-    return tokens;
-}
-
-static void assert_same_results(const struct clf_window_result *one, const struct clf_window_result *other,
-                                int count)
-{
-    for (int i = 0; i < count; i++) {
-        assert_int_equal(one[i].count, other[i].count);
-        assert_true(one[i].no_speech_probability == other[i].no_speech_probability);
-        for (int k = 0; k < one[i].count; k++) {
-            const struct clf_window_text *a = &one[i].texts[k], *b = &other[i].texts[k];
-            assert_int_equal(a->count, b->count);
-            assert_memory_equal(a->ids, b->ids, (size_t)a->count * sizeof *a->ids);
-            assert_true(a->score == b->score && a->log_probability == b->log_probability);
-        }
-    }
-}
+enum { CUT = 1001 };
 
 /* Greedy search gives the tokens and values of a transcript of one window. */
 static void test_transcript(void **state)
@@ -182,35 +103,6 @@ static void test_language(void **state)
     clf_transcriber_free(transcriber);
     clf_engine_free(engine);
     clf_model_free(model);
-}
-
-static int wants_logits; /* of generate() */
-
-/* A call with all options that change a search. */
-static clf_status generate(struct clf_window_result **out, struct clf_windows *windows,
-                           const struct clf__speech_tokens *tokens, int count, int is_drawn)
-{
-    struct clf_window_options options;
-    int32_t prompt[] = {tokens->start_of_previous, 60, 61, tokens->start, tokens->start + 1,
-                        tokens->transcribe,        70};
-    struct clf_ids prompts[WINDOWS];
-    const int32_t suppressed[] = {9, 3};
-    clf_window_options_init(&options);
-    options.beam = is_drawn ? 1 : 3;
-    options.n_best = 3;
-    options.max_length = LONGEST;
-    options.repetition_penalty = 1.2;
-    options.no_repeat_ngram_size = 3;
-    options.temperature = is_drawn ? 0.8 : 0;
-    options.top_k = is_drawn ? 50 : 0;
-    options.suppressed = suppressed;
-    options.suppressed_count = 2;
-    options.wants_no_speech = 1;
-    options.wants_logits = wants_logits;
-    for (int i = 0; i < count; i++) {
-        prompts[i] = (struct clf_ids){prompt, 6 + i % 2};
-    }
-    return clf_windows_generate(out, windows, prompts, &options);
 }
 
 /* Windows of a batch, and copies of their encoded rows, give the results of each window alone. */
@@ -424,136 +316,6 @@ static void test_bad_arguments(void **state)
     clf_model_free(model);
 }
 
-/* Threads that encode, generate and detect at the same time. */
-struct caller {
-    struct clf_engine *engine;
-    const struct clf__speech_tokens *tokens;
-    const float *features;
-    const struct clf_window_result *expected;
-    int is_equal;
-};
-
-static void *call(void *argument)
-{
-    struct caller *caller = argument;
-    struct clf_windows *windows = NULL;
-    struct clf_window_result *result = NULL;
-    const int32_t ids[] = {caller->tokens->start + 1, caller->tokens->start + 2};
-    float found[2];
-    caller->is_equal =
-        clf_windows_encode(&windows, caller->engine, caller->features, 1, BANDS, FRAMES) == CLF_OK &&
-        clf_windows_languages(found, windows, ids, 2) == CLF_OK &&
-        generate(&result, windows, caller->tokens, 1, 0) == CLF_OK &&
-        result->texts[0].score == caller->expected->texts[0].score;
-    clf_window_results_free(result, 1);
-    clf_windows_free(windows);
-    return NULL;
-}
-
-static void test_threads(void **state)
-{
-    (void)state;
-    enum { CALLERS = 4 };
-    struct clf_model *model = load_model();
-    struct clf_engine *engine = make_engine(model, 2);
-    struct clf__speech_tokens tokens = tokens_of(model);
-    float *features = make_features(model, make_window_samples(), 1);
-    struct clf_windows *windows;
-    struct clf_window_result *expected;
-    assert_ok(clf_windows_encode(&windows, engine, features, 1, BANDS, FRAMES));
-    assert_ok(generate(&expected, windows, &tokens, 1, 0));
-    struct caller callers[CALLERS];
-    pthread_t threads[CALLERS];
-    for (int i = 0; i < CALLERS; i++) {
-        callers[i] = (struct caller){engine, &tokens, features, expected, 0};
-        assert_int_equal(pthread_create(&threads[i], NULL, call, &callers[i]), 0);
-    }
-    for (int i = 0; i < CALLERS; i++) {
-        pthread_join(threads[i], NULL);
-        assert_true(callers[i].is_equal);
-    }
-    clf_window_results_free(expected, 1);
-    clf_windows_free(windows);
-    clf_engine_free(engine);
-    clf_model_free(model);
-}
-
-/* Windows that one device has encoded are decoded on another one. */
-static void test_devices(void **state)
-{
-    (void)state;
-    struct clf_model *models[2] = {load_model(), NULL};
-    struct clf_device *device;
-    struct clf_engine *one = make_engine(models[0], 1), *both;
-    struct clf__speech_tokens tokens = tokens_of(models[0]);
-    float *features = make_features(models[0], make_window_samples(), WINDOWS);
-    struct clf_windows *windows, *other;
-    struct clf_window_result *expected, *found;
-    struct clf_engine_options options;
-    assert_ok(clf_device_open(&device, NULL, NULL));
-    assert_ok(clf_model_load(&models[1], device, tiny(), NULL));
-    clf_engine_options_init(&options);
-    options.batch_windows = 1;
-    assert_ok(clf_engine_create(&both, models, 2, &options));
-    assert_ok(clf_windows_encode(&windows, one, features, WINDOWS, BANDS, FRAMES));
-    assert_ok(generate(&expected, windows, &tokens, WINDOWS, 0));
-    assert_ok(clf_windows_encode(&other, both, features, WINDOWS, BANDS, FRAMES));
-    for (int i = 0; i < 2; i++) {
-        assert_ok(generate(&found, other, &tokens, WINDOWS, 0));
-        assert_same_results(expected, found, WINDOWS);
-        clf_window_results_free(found, WINDOWS);
-    }
-    /* Each window is on the first device, so that the second one reads it through the host. */
-    size_t size = (size_t)WINDOWS * (FRAMES / 2) * 8;
-    float *rows = support_array(size, sizeof *rows);
-    assert_ok(clf_windows_read(rows, windows));
-    clf_windows_free(other);
-    assert_ok(clf_windows_from_host(&other, both, rows, WINDOWS, FRAMES / 2, 8));
-    assert_ok(generate(&found, other, &tokens, WINDOWS, 0));
-    assert_same_results(expected, found, WINDOWS);
-    clf_window_results_free(found, WINDOWS);
-    clf_window_results_free(expected, WINDOWS);
-    clf_windows_free(windows);
-    clf_windows_free(other);
-    clf_engine_free(one);
-    clf_engine_free(both);
-    clf_model_free(models[0]);
-    clf_model_free(models[1]);
-    clf_device_close(device);
-}
-
-/* Every allocation may fail, and the call can be repeated. */
-static void test_no_memory(void **state)
-{
-    (void)state;
-    struct clf_model *model = load_model();
-    struct clf_engine *engine = make_engine(model, 1);
-    struct clf__speech_tokens tokens = tokens_of(model);
-    float *features = make_features(model, make_window_samples(), 1);
-    const int32_t start[] = {tokens.start}, text[] = {40, 41};
-    uint64_t step = support_small() ? 5 : 1, failures = 0;
-    clf_status status = CLF_OUT_OF_MEMORY;
-    for (uint64_t n = 1; status != CLF_OK; n += step, failures++) {
-        struct clf_windows *windows = NULL;
-        struct clf_window_result *result = NULL;
-        struct clf_window_alignment *alignment = NULL;
-        clf__memory_fail_at(n);
-        status = clf_windows_encode(&windows, engine, features, 1, BANDS, FRAMES);
-        status = status == CLF_OK ? generate(&result, windows, &tokens, 1, 0) : status;
-        status = status == CLF_OK ? clf_windows_align(&alignment, windows, &(struct clf_ids){start, 1},
-                                                      &(struct clf_ids){text, 2}, (const int[]){50}, 7)
-                                  : status;
-        clf__memory_fail_at(0);
-        assert_true(status == CLF_OK || status == CLF_OUT_OF_MEMORY);
-        clf_window_alignments_free(alignment, 1);
-        clf_window_results_free(result, 1);
-        clf_windows_free(windows);
-    }
-    assert_true(failures * step > 30);
-    clf_engine_free(engine);
-    clf_model_free(model);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -563,9 +325,6 @@ int main(void)
         cmocka_unit_test_teardown(test_logits, support_teardown),
         cmocka_unit_test_teardown(test_alignments, support_teardown),
         cmocka_unit_test_teardown(test_bad_arguments, support_teardown),
-        cmocka_unit_test_teardown(test_threads, support_teardown),
-        cmocka_unit_test_teardown(test_devices, support_teardown),
-        cmocka_unit_test_teardown(test_no_memory, support_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
