@@ -155,7 +155,8 @@ CLF_API clf_status clf_document_set(struct clf_document *document, int index, co
  * @param options NULL for the model's values. split_sentences and alignment_layer are set by this function
  *     (a given alignment_layer is kept), and n_best must be 1. The hooks `translated` and
  * `sentence_translated` are called with the index of a segment as the line; `streamed` and `generated` must
- * be NULL.
+ * be NULL. A model without language settings ignores the languages if the document is TMX or a memory was
+ * used.
  * @return the errors of clf_translator_create() and clf_translate().
  */
 CLF_API clf_status clf_document_translate(struct clf_document *document, struct clf_engine *engine,
