@@ -182,8 +182,8 @@ static void test_threads(void **state)
         assert_int_equal(together.lines, callers.alone.lines);
         assert_int_equal(together.target_tokens, callers.alone.target_tokens);
         assert_int_equal(together.step_rows, callers.alone.step_rows);
-        assert_true(together.steps < callers.alone.steps);     /* windows share decoding steps */
-        assert_true(together.batches < callers.alone.batches); /* and the encoder */
+        assert_true(together.steps < callers.alone.steps);      /* windows share decoding steps */
+        assert_true(together.batches <= callers.alone.batches); /* and the encoder, if they arrive in time */
         tear_down(&callers);
     }
 }
