@@ -55,6 +55,13 @@ void clf__queue_renew(struct clf__unit *unit, int next);
  * take a unit. */
 int clf__pace_allows(const struct clf_engine *engine, const struct clf__lane *lane, int cost);
 
+/* Marks a unit as done, or ends its job if it failed, unless the failure is one of the device: returns that
+ * failure, and another lane may take the unit. Without the lock, as the two functions below. */
+clf_status clf__unit_end(struct clf_engine *engine, struct clf__unit *unit, clf_status status);
+/* End the units whose searches have finished. */
+clf_status clf__lane_finish_lines(struct clf_engine *engine, struct clf__lane *lane);
+clf_status clf__lane_finish_windows(struct clf_engine *engine, struct clf__lane *lane);
+
 /* Runs a lane until `job` is over; NULL: until the engine stops. */
 void clf__lane_drive(struct clf_engine *engine, struct clf__lane *lane, struct clf__job *job);
 
