@@ -144,6 +144,11 @@ clf_status clf__container_write(struct clf__output *out, struct clf_document *do
     return status == CLF_OK ? clf__xml_warn_skipped(document, container->skipped) : status;
 }
 
+clf_status clf__container_write_xml(struct clf__output *out, struct clf_document *document)
+{
+    return clf__container_write(out, document, clf__xml_write);
+}
+
 int clf__container_contains(const char *bytes, size_t size, const char *word)
 {
     return size > 4 && memcmp(bytes, "PK\3\4", 4) == 0 && clf__text_contains(bytes, size, word);

@@ -51,6 +51,8 @@ clf_status clf__container_write(struct clf__output *out, struct clf_document *do
                                 clf_status (*write)(struct clf__output *out,
                                                     const struct clf_document *document, const char *bytes,
                                                     size_t from, size_t to));
+/* clf__container_write() for texts of XML; the `write` of a format. */
+clf_status clf__container_write_xml(struct clf__output *out, struct clf_document *document);
 
 /* Returns whether a text begins like a zip archive, and contains a word. */
 int clf__container_contains(const char *bytes, size_t size, const char *word);

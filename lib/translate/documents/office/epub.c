@@ -280,11 +280,6 @@ static clf_status read_epub(struct clf_document *document)
     return clf__container_read_document(document, read_archive, collect, NULL);
 }
 
-static clf_status write_epub(struct clf__output *out, struct clf_document *document)
-{
-    return clf__container_write(out, document, clf__xml_write);
-}
-
 static int is_epub(const char *bytes, size_t size)
 {
     return clf__container_contains(bytes, size < 200 ? size : 200, "mimetypeapplication/epub+zip");
@@ -295,7 +290,7 @@ const struct clf__format clf__format_epub = {
     .is_binary = 1,
     .is = is_epub,
     .read = read_epub,
-    .write = write_epub,
+    .write = clf__container_write_xml,
     .close = clf__container_close,
 };
 

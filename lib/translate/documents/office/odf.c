@@ -110,11 +110,6 @@ static clf_status read_odf(struct clf_document *document)
     return clf__container_read_document(document, add_parts, collect, NULL);
 }
 
-static clf_status write_odf(struct clf__output *out, struct clf_document *document)
-{
-    return clf__container_write(out, document, clf__xml_write);
-}
-
 static int is_odt(const char *bytes, size_t size)
 {
     return clf__container_contains(bytes, size < 200 ? size : 200,
@@ -133,7 +128,7 @@ const struct clf__format clf__format_odt = {
     .is_binary = 1,
     .is = is_odt,
     .read = read_odf,
-    .write = write_odf,
+    .write = clf__container_write_xml,
     .close = clf__container_close,
 };
 
@@ -143,7 +138,7 @@ const struct clf__format clf__format_odp = {
     .is_binary = 1,
     .is = is_odp,
     .read = read_odf,
-    .write = write_odf,
+    .write = clf__container_write_xml,
     .close = clf__container_close,
 };
 
