@@ -11,9 +11,7 @@
 static void test_blocks(void **state)
 {
     (void)state;
-    static const struct {
-        const char *bytes, *texts, *expected;
-    } cases[] = {
+    static const struct document_case cases[] = {
         {"", "", ""},
         {"one\n", "one", "ONE\n"},
         {"\xef\xbb\xbf# one #\n\ntwo\nthree\n\n\nfour\n---\n", "one|two three|four",
@@ -41,10 +39,7 @@ static void test_blocks(void **state)
          "ONE TWO\n| A | B |\n|---|---|\n| C | D |\n"},
         {"12\n\n---\n\n![](a.png)\n", "", "12\n\n---\n\n![](a.png)\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        document_check_texts("a.md", cases[i].bytes, cases[i].texts);
-        document_check("a.md", cases[i].bytes, document_shout, cases[i].expected);
-    }
+    document_check_cases("a.md", cases, sizeof cases / sizeof *cases);
     struct clf_document *document = document_open("a.markdown", "---\na: b\n---\n\none\ntwo\n");
     assert_int_equal(clf_document_segment_at(document, 0)->line, 5);
     clf_document_free(document);
@@ -53,9 +48,7 @@ static void test_blocks(void **state)
 static void test_inlines(void **state)
 {
     (void)state;
-    static const struct {
-        const char *bytes, *texts, *expected;
-    } cases[] = {
+    static const struct document_case cases[] = {
         {"one *two* __three__ ***four*** ~~five~~ ~six~\n", "one two three four five six",
          "ONE *TWO* __THREE__ ***FOUR*** ~~FIVE~~ ~SIX~\n"},
         {"a `code` b ``co`de`` c\n", "a b c", "A `code` B ``co`de`` C\n"},
@@ -80,10 +73,7 @@ static void test_inlines(void **state)
         {"one *two three* four\n", "one two three four", "ONE *TWO THREE* FOUR\n"},
         {"**one**two *a\n", "onetwo *a", "**ONETWO** \\*A\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        document_check_texts("a.md", cases[i].bytes, cases[i].texts);
-        document_check("a.md", cases[i].bytes, document_shout, cases[i].expected);
-    }
+    document_check_cases("a.md", cases, sizeof cases / sizeof *cases);
 }
 
 /* Text that would be markup is escaped. */

@@ -11,9 +11,7 @@
 static void test_messages(void **state)
 {
     (void)state;
-    static const struct {
-        const char *bytes, *texts, *expected;
-    } cases[] = {
+    static const struct document_case cases[] = {
         {"", "", ""},
         {HEADER, "", HEADER},
         {HEADER "msgid \"open\"\nmsgstr \"\"\n", "open", HEADER "msgid \"open\"\nmsgstr \"OPEN\"\n"},
@@ -35,10 +33,7 @@ static void test_messages(void **state)
          "msgid \"one \\101\\x1b two\\0\"\nmsgstr \"ONE \\101\\x1bTWO\\0\"\n"},
         {"msgid \"%s: {x}\"\nmsgstr \"\"\n", "", "msgid \"%s: {x}\"\nmsgstr \"\"\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        document_check_texts("a.po", cases[i].bytes, cases[i].texts);
-        document_check("a.po", cases[i].bytes, document_shout, cases[i].expected);
-    }
+    document_check_cases("a.po", cases, sizeof cases / sizeof *cases);
     struct clf_document *document = document_open("a.pot", "\nmsgid \"b\"\nmsgstr \"\"\n");
     assert_int_equal(clf_document_segment_at(document, 0)->line, 2);
     assert_ok(clf_document_set(document, 0, "\"\\\t.", 4, NULL, 0));

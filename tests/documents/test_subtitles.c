@@ -269,9 +269,7 @@ static void test_warnings(void **state)
 static void test_webvtt(void **state)
 {
     (void)state;
-    static const struct {
-        const char *bytes, *texts, *expected;
-    } cases[] = {
+    static const struct document_case cases[] = {
         {"WEBVTT", "", "WEBVTT"},
         {BOM "WEBVTT - title\r\nKind: captions\r\n\r\nNOTE a\r\nb --> c\r\n\r\nSTYLE\r\n::cue { color: red "
              "}\r\n\r\nid one\r\n"
@@ -294,10 +292,7 @@ static void test_webvtt(void **state)
         {"WEBVTT\n\n00:01.000 --> 00:02.000\n<lang fr><i>Oui</i></lang>\n", "Oui",
          "WEBVTT\n\n00:01.000 --> 00:02.000\n<lang fr><i>OUI</i></lang>\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        document_check_texts("a.vtt", cases[i].bytes, cases[i].texts);
-        document_check("a.vtt", cases[i].bytes, document_shout, cases[i].expected);
-    }
+    document_check_cases("a.vtt", cases, sizeof cases / sizeof *cases);
     document_check("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n", document_marked,
                    "WEBVTT\n\n00:01.000 --> 00:02.000\n\xe2\x80\xb9Hello\xe2\x80\xba\n");
 }

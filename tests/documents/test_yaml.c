@@ -47,9 +47,7 @@ static void test_values(void **state)
 static void test_styles(void **state)
 {
     (void)state;
-    static const struct {
-        const char *bytes, *texts, *expected;
-    } cases[] = {
+    static const struct document_case cases[] = {
         {"a: 'it''s one\n  two\n\n  three'\n", "it's one two|three", "a: 'IT''S ONE TWO\n\n  THREE'\n"},
         {"a: \"one\\ttwo \\\"three\\\"\\nfour \\\n   five \\u00e9\\xe9\\U0001F600 \\\\\\/\"\n",
          "one two \"three\"|four five \xc3\xa9\xc3\xa9\xf0\x9f\x98\x80 \\/",
@@ -65,10 +63,7 @@ static void test_styles(void **state)
         {"a: Hello %{name}, {b} %s <b>c</b>\n", "Hello, c", "a: HELLO %{name}, {b} %s <b>C</b>\n"},
         {"a: 'x <a href=''b''>c</a> d'\n", "x c d", "a: 'X <a href=''b''>C</a> D'\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        document_check_texts("a.yaml", cases[i].bytes, cases[i].texts);
-        document_check("a.yaml", cases[i].bytes, document_shout, cases[i].expected);
-    }
+    document_check_cases("a.yaml", cases, sizeof cases / sizeof *cases);
 }
 
 /* Translations that are not valid in the style of the source are quoted or escaped. */

@@ -148,6 +148,14 @@ void document_check_texts(const char *name, const char *bytes, const char *texts
     document_check(name, bytes, document_same, bytes);
 }
 
+void document_check_cases(const char *name, const struct document_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        document_check_texts(name, cases[i].bytes, cases[i].texts);
+        document_check(name, cases[i].bytes, document_shout, cases[i].expected);
+    }
+}
+
 void document_check_open(struct clf_document *document, const char *bytes, const char *texts,
                          const char *expected)
 {

@@ -30,6 +30,12 @@ const char *document_written(struct clf_document *document);
 void document_check(const char *name, const char *bytes, document_words *words, const char *expected);
 /* Checks the segments of a document, and that translations equal to the source leave it unchanged. */
 void document_check_texts(const char *name, const char *bytes, const char *texts);
+/* The bytes of a document, its segments separated by "|", and its translation by document_shout(). */
+struct document_case {
+    const char *bytes, *texts, *expected;
+};
+/* Checks documents by document_check_texts() and document_check(). */
+void document_check_cases(const char *name, const struct document_case *cases, size_t count);
 /* Checks the segments of an open document, that translations equal to the source leave it unchanged, and its
  * translation by document_shout(). */
 void document_check_open(struct clf_document *document, const char *bytes, const char *texts,
