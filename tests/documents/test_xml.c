@@ -13,22 +13,10 @@
 
 #include <libxml/parser.h>
 
-struct xml_case {
-    const char *bytes, *texts, *expected;
-};
-
-static void check_cases(const char *name, const struct xml_case *cases, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        document_check_texts(name, cases[i].bytes, cases[i].texts);
-        document_check(name, cases[i].bytes, document_shout, cases[i].expected);
-    }
-}
-
 static void test_texts(void **state)
 {
     (void)state;
-    static const struct xml_case cases[] = {
+    static const struct document_case cases[] = {
         {"<a>one</a>", "one", "<a>ONE</a>"},
         {"\xef\xbb\xbf<?xml version='1.0' encoding=\"utf-8\"?>\r\n<a x='two > one'>\r\n  one \r\n</a>\r\n",
          "one",
@@ -56,13 +44,13 @@ static void test_texts(void **state)
          "<!DOCTYPE r [<!ENTITY v \"1 > 0\"><!-- ]> ' --><!ELEMENT r ANY>]>\n<r>ONE &v; TWO</r>"},
         {"<r/>", "", "<r/>"},
     };
-    check_cases("a.xml", cases, sizeof cases / sizeof *cases);
+    document_check_cases("a.xml", cases, sizeof cases / sizeof *cases);
 }
 
 static void test_xhtml(void **state)
 {
     (void)state;
-    static const struct xml_case cases[] = {
+    static const struct document_case cases[] = {
         {"<?xml version=\"1.0\"?>\n<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>one</title>"
          "<style>p {}</style></head><body><p>two <b>three</b><br/>four <code>x</code> five</p>"
          "<pre>six\n seven</pre><script>no()</script></body></html>",
@@ -78,7 +66,7 @@ static void test_xhtml(void **state)
         {"<html><b>one <p>two</p> three</b></html>", "one|two|three",
          "<html><b>ONE <p>TWO</p> THREE</b></html>"},
     };
-    check_cases("a.xhtml", cases, sizeof cases / sizeof *cases);
+    document_check_cases("a.xhtml", cases, sizeof cases / sizeof *cases);
 }
 
 static void test_marks(void **state)
